@@ -1,0 +1,371 @@
+/**
+ * What happens to one actor between being called and being gone: it is loaded, begins or resumes,
+ * steps, crashes and restarts, sleeps or ends.
+ */
+import { Cell, type CellGroup } from './cell.ts'
+import type { DeadLetters, DeadReason } from './dead-letters.ts'
+import type { HostEvents } from './host-events.ts'
+import type { Chance, Clock, SnapshotStore, StoredSnapshot, WriteVerdict } from './ports.ts'
+import { encodeSnapshot } from './snapshot-codec.ts'
+import { SnapshotLoader } from './snapshot-loader.ts'
+import { type Letter, type MachineSnapshot, type Step, stateName } from './statechart.ts'
+import { type SupervisionPolicy, superviseCrash } from './supervision.ts'
+import { TurnLoop } from './turn-loop.ts'
+import { WriteBehind } from './write-behind.ts'
+
+export interface LifeLimits {
+  readonly mailboxLettersMax: number
+  /** Events one actor may handle before the next has its turn. */
+  readonly fairShareEventsMax: number
+  /** Events in one turn before input and output have theirs. */
+  readonly turnEventsMax: number
+  /** A change waits at most this long before it is written. */
+  readonly snapshotDelayMs: number
+  readonly snapshotWritesMax: number
+}
+
+export interface LifeOptions {
+  readonly clock: Clock
+  readonly chance: Chance
+  readonly store: SnapshotStore
+  readonly limits: LifeLimits
+  readonly supervision: SupervisionPolicy
+  readonly events: HostEvents
+  readonly deadLetters: DeadLetters
+  onTurnEnd(): void
+}
+
+export class ActorLife {
+  readonly #clock: Clock
+  readonly #chance: Chance
+  readonly #options: LifeOptions
+  readonly #events: HostEvents
+  readonly #loop: TurnLoop
+  readonly #loader: SnapshotLoader
+  readonly #writer: WriteBehind
+
+  constructor(options: LifeOptions) {
+    const { clock, chance, store, limits, events } = options
+    this.#options = options
+    this.#clock = clock
+    this.#chance = chance
+    this.#events = events
+    this.#loader = new SnapshotLoader({
+      store,
+      onLoaded: (cell) => this.revive(cell),
+      onDiscarded: (cell, reason, text) =>
+        events.emit('snapshot.discarded', () => ({ ...this.#about(cell), reason, text })),
+      onFailed: (cells, error) => this.#tellUnavailable('load', error, cells.length),
+    })
+    this.#loop = new TurnLoop({
+      clock,
+      fairShareEventsMax: limits.fairShareEventsMax,
+      turnEventsMax: limits.turnEventsMax,
+      handleNext: (cell) => this.#handleNext(cell),
+      onAlarm: (cell) => this.#alarmed(cell),
+      onTurnEnd: () => {
+        this.#loader.loadWaiting()
+        options.onTurnEnd()
+      },
+    })
+    this.#writer = new WriteBehind({
+      clock,
+      store,
+      delayMs: limits.snapshotDelayMs,
+      writesMax: limits.snapshotWritesMax,
+      encode: (cell) => ({ kind: 'save', ...this.#encoded(cell) }),
+      onWritten: (cell, verdict) => this.#written(cell, verdict),
+      onFailed: (cells, error) => this.#writeFailed(cells, error),
+    })
+  }
+
+  // ── for the host ────────────────────────────────────────────────────────────────────────────
+
+  create(group: CellGroup, key: string, input: object, fence: number, isNew: boolean): Cell {
+    const cell = new Cell(group, key, {
+      input,
+      fence,
+      usedAt: this.#clock.now(),
+      lettersMax: this.#options.limits.mailboxLettersMax,
+    })
+    cell.inspectors = group.inspectors.get(key)
+    group.cells.set(key, cell)
+    group.recency.add(cell)
+    if (group.kind.isDurable && !isNew) {
+      this.#count(cell, '(loading)')
+      this.#loader.want(cell)
+    } else cell.phase = 'live'
+    this.#loop.enqueue(cell)
+    return cell
+  }
+
+  /** The cell has something to do. */
+  rouse(cell: Cell): void {
+    this.#loop.enqueue(cell)
+  }
+
+  /** Into life from its snapshot, or from the beginning where there is none. */
+  revive(cell: Cell): void {
+    cell.phase = 'live'
+    if (cell.snapshot) this.#resume(cell, cell.snapshot)
+    this.#loop.enqueue(cell)
+  }
+
+  /** Puts an actor that is at rest to sleep, once its snapshot is safe. */
+  evict(cell: Cell, reason: 'idle' | 'cap'): void {
+    this.#events.emit('actor.evicted', () => ({ ...this.#about(cell), reason }))
+    if (cell.isStored && !cell.isDirty) this.#forget(cell)
+    else {
+      cell.phase = 'evicting'
+      this.#writer.mark(cell)
+    }
+  }
+
+  bury(group: CellGroup, key: string, event: Letter, reason: DeadReason): void {
+    const letter = { kind: group.kind.name, key, event, reason, at: this.#clock.now() }
+    this.#options.deadLetters.add(letter)
+    this.#events.emit('letter.dead', () => letter)
+  }
+
+  writeSoon(): void {
+    this.#writer.hurry()
+  }
+
+  /** Delivers everything that waits and writes every snapshot. */
+  async settle(): Promise<void> {
+    this.#loop.drain()
+    await this.#writer.flush()
+    this.#loop.halt()
+  }
+
+  /** Stops at once and writes nothing, as a killed process does. */
+  halt(): void {
+    this.#loop.halt()
+    this.#writer.drop()
+  }
+
+  // ── stepping ────────────────────────────────────────────────────────────────────────────────
+
+  #handleNext(cell: Cell): boolean {
+    if (cell.phase !== 'live') return false
+    if (!cell.snapshot) {
+      this.#begin(cell)
+      return true
+    }
+    if (cell.isDue) {
+      cell.isDue = false
+      this.#deliver(cell, DUE)
+      return true
+    }
+    const letter = cell.mailbox.shift()
+    if (!letter) return false
+    this.#deliver(cell, letter)
+    return true
+  }
+
+  #begin(cell: Cell): void {
+    this.#tellActivated(cell, 'input')
+    try {
+      const input = { ...cell.input, at: this.#clock.now(), roll: this.#chance() }
+      this.#advance(cell, cell.chart.begin(input))
+    } catch (error) {
+      this.#crashed(cell, error, null)
+    }
+  }
+
+  /** States that wait for an answer ask again: whoever was to give it may be gone. */
+  #resume(cell: Cell, snapshot: MachineSnapshot): void {
+    this.#tellActivated(cell, 'snapshot')
+    this.#adopt(cell, snapshot)
+    if (cell.chart.accepts.has('RESUMED')) this.#deliver(cell, resumed(cell.input))
+  }
+
+  #deliver(cell: Cell, letter: Letter): void {
+    const before = cell.snapshot!
+    try {
+      const step = this.#step(cell, before, letter)
+      if (letter === DUE) assertDeadlineMoved(before, step.snapshot)
+      this.#advance(cell, step)
+    } catch (error) {
+      if (!isFromHost(letter)) this.bury(cell.group, cell.key, letter, 'crashed')
+      this.#crashed(cell, error, letter)
+    }
+  }
+
+  #step({ chart, inspectors }: Cell, before: MachineSnapshot, letter: Letter): Step {
+    const event = { ...letter, at: this.#clock.now(), roll: this.#chance() }
+    if (!inspectors) return chart.step(before, event)
+    const step = chart.inspectedStep(before, event)
+    for (const inspect of inspectors) inspect(step)
+    return step
+  }
+
+  #advance(cell: Cell, { snapshot, commands }: Step): void {
+    const { kind, population } = cell.group
+    this.#adopt(cell, snapshot)
+    population.transitioned()
+    if (kind.isDurable && snapshot.tags.has('checkpoint')) this.#writer.mark(cell)
+    try {
+      for (const command of commands) kind.perform(command, cell.key)
+    } catch (error) {
+      // The step stands; resuming asks for the commands that were not performed once more.
+      this.#crashed(cell, error, commands[0] ?? null)
+      return
+    }
+    if (snapshot.status === 'done') this.#finish(cell, snapshot)
+  }
+
+  #adopt(cell: Cell, snapshot: MachineSnapshot): void {
+    cell.snapshot = snapshot
+    this.#count(cell, stateName(snapshot.value))
+    this.#loop.setAlarm(cell, deadlineOf(snapshot))
+  }
+
+  #alarmed(cell: Cell): void {
+    if (cell.phase === 'restarting') {
+      const crashes = cell.crashes?.length ?? 0
+      this.#events.emit('actor.restarted', () => ({ ...this.#about(cell), crashes }))
+      this.revive(cell)
+    } else {
+      cell.isDue = true
+      this.#loop.enqueue(cell)
+    }
+  }
+
+  // ── crashing ────────────────────────────────────────────────────────────────────────────────
+
+  /** It goes on from the state it had: steps are pure, so a step that threw has changed nothing. */
+  #crashed(cell: Cell, error: unknown, cause: Letter | null): void {
+    this.#events.emit('actor.crashed', () => ({ ...this.#about(cell), error, cause }))
+    if (cell.snapshot?.status === 'done') {
+      this.#finish(cell, cell.snapshot)
+      return
+    }
+    const at = this.#clock.now()
+    const { supervision } = this.#options
+    const verdict = superviseCrash(cell.crashes ?? [], at, this.#chance(), supervision)
+    cell.crashes = verdict.crashes
+    if (verdict.kind === 'restart') {
+      cell.phase = 'restarting'
+      this.#count(cell, '(restarting)')
+      this.#loop.setAlarm(cell, at + verdict.delayMs)
+    } else {
+      const crashes = verdict.crashes.length
+      cell.phase = 'quarantined'
+      this.#count(cell, '(quarantined)')
+      this.#loop.setAlarm(cell, null)
+      this.#events.emit('actor.quarantined', () => ({ ...this.#about(cell), error, crashes }))
+    }
+  }
+
+  // ── ending and sleeping ─────────────────────────────────────────────────────────────────────
+
+  #finish(cell: Cell, { value, output }: MachineSnapshot): void {
+    const state = stateName(value)
+    this.#events.emit('actor.finished', () => ({ ...this.#about(cell), state, output }))
+    this.#forget(cell)
+    if (cell.isStored) this.#writer.remove(cell.id, cell.fence)
+  }
+
+  /** Out of every map; what still waits for it can no longer be delivered. */
+  #forget(cell: Cell): void {
+    const { group, key } = cell
+    cell.phase = 'gone'
+    group.cells.delete(key)
+    group.recency.remove(cell)
+    this.#count(cell, undefined)
+    this.#loop.setAlarm(cell, null)
+    for (const letter of cell.mailbox.takeAll()) this.bury(group, key, letter, 'ended')
+  }
+
+  #encoded(cell: Cell): StoredSnapshot {
+    const snapshot = cell.snapshot!
+    // At least the clock: an actor that began again without its snapshot still supersedes it.
+    cell.seq = Math.max(cell.seq + 1, Math.floor(this.#clock.now()))
+    return {
+      id: cell.id,
+      fence: cell.fence,
+      seq: cell.seq,
+      dueAt: deadlineOf(snapshot),
+      text: encodeSnapshot(cell.chart, snapshot),
+    }
+  }
+
+  #written(cell: Cell, verdict: WriteVerdict): void {
+    if (cell.phase === 'gone') return
+    if (verdict === 'stale') this.#fenced(cell)
+    else if (cell.phase === 'evicting') this.#endEviction(cell)
+  }
+
+  /** A letter or a deadline that came while the snapshot was being written keeps it awake. */
+  #endEviction(cell: Cell): void {
+    cell.phase = 'live'
+    if (cell.isAtRest && !cell.isDirty) this.#forget(cell)
+    else this.#loop.enqueue(cell)
+  }
+
+  #fenced(cell: Cell): void {
+    this.#events.emit('actor.fenced', () => this.#about(cell))
+    const { onFenced } = cell.group.kind
+    // What rests in the store is the newer incarnation's.
+    cell.isStored = false
+    if (onFenced && cell.snapshot) {
+      cell.phase = 'live'
+      this.#deliver(cell, onFenced)
+      this.#loop.enqueue(cell)
+    } else this.#forget(cell)
+  }
+
+  #writeFailed(cells: readonly Cell[], error: unknown): void {
+    this.#tellUnavailable('write', error, cells.length)
+    for (const cell of cells) {
+      if (cell.phase === 'gone') continue
+      if (cell.phase === 'evicting') cell.phase = 'live'
+      this.#writer.mark(cell)
+      this.#loop.enqueue(cell)
+    }
+  }
+
+  // ── telling ─────────────────────────────────────────────────────────────────────────────────
+
+  #about(cell: Cell): { kind: string; key: string; at: number } {
+    return { kind: cell.group.kind.name, key: cell.key, at: this.#clock.now() }
+  }
+
+  #tellActivated(cell: Cell, from: 'input' | 'snapshot'): void {
+    this.#events.emit('actor.activated', () => ({ ...this.#about(cell), from }))
+  }
+
+  #tellUnavailable(during: 'load' | 'write', error: unknown, actors: number): void {
+    const at = this.#clock.now()
+    this.#events.emit('snapshots.unavailable', () => ({ at, during, error, actors }))
+  }
+
+  #count(cell: Cell, state: string | undefined): void {
+    cell.group.population.move(cell.state, state)
+    cell.state = state
+  }
+}
+
+const DUE: Letter = Object.freeze({ type: 'DUE' })
+
+function resumed(input: object): Letter & { readonly input: object } {
+  return { type: 'RESUMED', input }
+}
+
+function isFromHost(letter: Letter): boolean {
+  return letter === DUE || letter.type === 'RESUMED'
+}
+
+/** Deadlines are data: by convention every context has `dueAt`, the next instant it waits for. */
+function deadlineOf(snapshot: MachineSnapshot): number | null {
+  const { dueAt } = snapshot.context as { dueAt?: number | null }
+  return snapshot.status === 'active' ? (dueAt ?? null) : null
+}
+
+/** A machine that keeps a deadline it was told of would be woken for ever. */
+function assertDeadlineMoved(before: MachineSnapshot, after: MachineSnapshot): void {
+  const kept = deadlineOf(after)
+  if (kept !== null && kept === deadlineOf(before))
+    throw new Error(`DUE was handled in '${stateName(before.value)}', but dueAt is still ${kept}.`)
+}

@@ -1,0 +1,202 @@
+/**
+ * XState, as the host uses it: the one file that starts, steps, persists, restores and inspects
+ * machines. Version 6 changes exactly these calls, and nothing outside this file makes them.
+ *
+ * An actor here is its snapshot: the host holds it, and each step yields the next one together
+ * with the commands the machine emitted. All actors of one machine share one inert scope, because
+ * a live XState `Actor` brings a mailbox, a scheduler and a registry of its own: 4 KB that the host
+ * already provides (docs/decisions/0001-the-host-steps-the-machines.md).
+ */
+import {
+  type ActionExecutor,
+  type ActorScope,
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  createActor,
+  type EventObject,
+  type InspectionEvent,
+  type StateValue,
+} from 'xstate'
+
+export type Machine = AnyStateMachine
+export type MachineSnapshot = AnyMachineSnapshot
+
+/** What a machine asks the outside world to do. */
+export interface Command {
+  readonly type: string
+}
+
+/** An event on its way to an actor. */
+export interface Letter {
+  readonly type: string
+}
+
+/** Every event reaches its machine with the time and the chance it may use. */
+export interface StampedEvent extends Letter {
+  readonly at: number
+  readonly roll: number
+}
+
+export interface Step {
+  readonly snapshot: MachineSnapshot
+  readonly commands: readonly Command[]
+}
+
+/** One step as an inspector sees it: `transitions` are the machine's own transition objects. */
+export interface InspectedStep extends Step {
+  readonly event: StampedEvent
+  readonly before: MachineSnapshot
+  readonly transitions: readonly object[]
+}
+
+/** The part of a snapshot that has to survive; plain JSON. */
+export interface PersistedState {
+  readonly value: StateValue
+  readonly context: Readonly<Record<string, unknown>>
+  readonly history?: unknown
+}
+
+export interface Statechart {
+  readonly machine: Machine
+  readonly version: string
+  /** Event types the machine knows; any other would stay in XState's caches for ever. */
+  readonly accepts: ReadonlySet<string>
+  begin(input: unknown): Step
+  step(snapshot: MachineSnapshot, event: StampedEvent): Step
+  inspectedStep(snapshot: MachineSnapshot, event: StampedEvent): InspectedStep
+  persist(snapshot: MachineSnapshot): PersistedState
+  /** Throws, saying why, when the state does not belong to this machine. */
+  restore(state: PersistedState): MachineSnapshot
+}
+
+const NOTHING: readonly Command[] = Object.freeze([])
+
+/** A scope that collects emitted commands and refuses every other effect. */
+class CollectingScope {
+  readonly #scope: ActorScope<MachineSnapshot, EventObject>
+  #commands: Command[] | undefined
+
+  constructor(machine: Machine) {
+    const self = createActor(machine)
+    const actionExecutor: ActionExecutor = (action) => {
+      if (action.type === 'xstate.emit') this.#collect(emittedBy(action.params))
+      else if (action.type !== 'xstate.raise' || isDelayed(action.params))
+        throw new Error(
+          `Machine '${machine.id}' tried to run the action '${action.type}'. Machines only assign, raise and emit: put the work into a performer and emit a command that asks for it.`,
+        )
+    }
+    this.#scope = {
+      self,
+      id: self.id,
+      sessionId: self.sessionId,
+      system: self.system,
+      logger: () => {},
+      defer: () => {},
+      emit: () => {},
+      stopChild: () => {},
+      actionExecutor,
+    }
+  }
+
+  run(work: (scope: ActorScope<MachineSnapshot, EventObject>) => MachineSnapshot): Step {
+    this.#commands = undefined
+    const snapshot = work(this.#scope)
+    return { snapshot, commands: this.#commands ?? NOTHING }
+  }
+
+  inspect(observer: (event: InspectionEvent) => void): void {
+    this.#scope.system.inspect(observer)
+  }
+
+  #collect(command: Command): void {
+    this.#commands ??= []
+    this.#commands.push(command)
+  }
+}
+
+function emittedBy(params: unknown): Command {
+  return (params as { event: Command }).event
+}
+
+function isDelayed(params: unknown): boolean {
+  return (params as { delay?: number } | undefined)?.delay !== undefined
+}
+
+/** XState puts the exact transition objects on its microstep events, under a private name. */
+function transitionsOf(event: InspectionEvent): readonly object[] {
+  return event.type === '@xstate.microstep' ? event._transitions : []
+}
+
+export function statechartOf(machine: Machine): Statechart {
+  if (!machine.version) throw new Error(`Machine '${machine.id}' has no version.`)
+  const scope = new CollectingScope(machine)
+  // A second scope for actors somebody is looking at: the others pay nothing for it.
+  let inspectedScope: CollectingScope | undefined
+  let taken: object[] = []
+  const contextKeys = Object.keys(scope.run((s) => machine.getInitialSnapshot(s)).snapshot.context)
+
+  return {
+    machine,
+    version: machine.version,
+    accepts: new Set(machine.events),
+
+    begin(input) {
+      const step = scope.run((s) => machine.getInitialSnapshot(s, input))
+      if (step.snapshot.status === 'error') throw step.snapshot.error
+      return step
+    },
+
+    step: (snapshot, event) => scope.run((s) => machine.transition(snapshot, event, s)),
+
+    inspectedStep(before, event) {
+      if (!inspectedScope) {
+        inspectedScope = new CollectingScope(machine)
+        inspectedScope.inspect((seen) => {
+          for (const transition of transitionsOf(seen)) taken.push(transition)
+        })
+      }
+      taken = []
+      const step = inspectedScope.run((s) => machine.transition(before, event, s))
+      return { ...step, event, before, transitions: taken }
+    },
+
+    persist(snapshot) {
+      const { value, context, historyValue } = machine.getPersistedSnapshot(
+        snapshot,
+      ) as MachineSnapshot
+      return Object.keys(historyValue).length > 0
+        ? { value, context, history: historyValue }
+        : { value, context }
+    },
+
+    restore(state) {
+      for (const key of contextKeys)
+        if (!(key in state.context)) throw new Error(`its context lacks '${key}'`)
+      return scope.run((s) =>
+        machine.restoreSnapshot(
+          {
+            status: 'active',
+            output: undefined,
+            error: undefined,
+            value: state.value,
+            context: state.context,
+            historyValue: state.history ?? {},
+            children: {},
+          } as never,
+          s,
+        ),
+      ).snapshot
+    },
+  }
+}
+
+/** A snapshot's state as one line: `pacing`, `working.fetching`, `a.x+b.y` for parallel states. */
+export function stateName(value: StateValue): string {
+  if (typeof value === 'string') return value
+  return Object.entries(value)
+    .map(([key, inner]) => {
+      const rest = inner === undefined ? '' : stateName(inner)
+      return rest === '' ? key : `${key}.${rest}`
+    })
+    .join('+')
+}
