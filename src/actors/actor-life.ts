@@ -4,7 +4,7 @@
  */
 import { Cell, type CellGroup } from './cell.ts'
 import type { DeadLetters, DeadReason } from './dead-letters.ts'
-import type { HostEvents } from './host-events.ts'
+import type { EvictionReason, HostEvents } from './host-events.ts'
 import type { Chance, Clock, SnapshotStore, StoredSnapshot, WriteVerdict } from './ports.ts'
 import { encodeSnapshot } from './snapshot-codec.ts'
 import { SnapshotLoader } from './snapshot-loader.ts'
@@ -112,7 +112,7 @@ export class ActorLife {
   }
 
   /** Puts an actor that is at rest to sleep, once its snapshot is safe. */
-  evict(cell: Cell, reason: 'idle' | 'cap'): void {
+  evict(cell: Cell, reason: EvictionReason): void {
     this.#events.emit('actor.evicted', () => ({ ...this.#about(cell), reason }))
     if (cell.isStored && !cell.isDirty) this.#forget(cell)
     else {
@@ -213,6 +213,7 @@ export class ActorLife {
       return
     }
     if (snapshot.status === 'done') this.#finish(cell, snapshot)
+    else if (kind.isDurable && snapshot.tags.has('asleep')) this.evict(cell, 'asked')
   }
 
   #adopt(cell: Cell, snapshot: MachineSnapshot): void {

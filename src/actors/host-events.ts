@@ -6,11 +6,14 @@ interface About {
   readonly at: number
 }
 
+/** Idle too long, least recently used over the cap, or its machine is `asleep` until it is started. */
+export type EvictionReason = 'idle' | 'cap' | 'asked'
+
 /** Everything the host tells the world; logs, metrics, the inspector and tests subscribe. */
 export interface HostEventMap {
   'actor.activated': About & { readonly from: 'input' | 'snapshot' }
   'actor.finished': About & { readonly state: string; readonly output: unknown }
-  'actor.evicted': About & { readonly reason: 'idle' | 'cap' }
+  'actor.evicted': About & { readonly reason: EvictionReason }
   'actor.crashed': About & {
     readonly error: unknown
     /** The event or command it crashed on, or null when it crashed while starting. */

@@ -64,9 +64,11 @@ export function waitMs(budget: Budget, flow: Flow, at: number): number {
 
 const billionths = (tokens: number) => Math.round(tokens * billion)
 
-/** Billionths per millisecond. The nudge is for decimals such as 0.29, stored a hair too small. */
-const gainPerMs = ({ ratePerSecond }: Flow) =>
-  Math.floor(ratePerSecond * 1e6 * (1 + Number.EPSILON))
+/** Billionths per millisecond, which is millionths per second: the most that do not exceed the rate. */
+function gainPerMs({ ratePerSecond }: Flow): number {
+  const nearest = Math.round(ratePerSecond * 1e6)
+  return nearest / 1e6 <= ratePerSecond ? nearest : nearest - 1
+}
 
 function gainedBillionths(flow: Flow, from: number, to: number): number {
   return Math.floor(effectiveMs(flow.ramp, from, to) * gainPerMs(flow))

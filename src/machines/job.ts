@@ -105,7 +105,7 @@ const base = setup({
     events: {} as JobMessage & Stamp,
     input: {} as JobInput,
     emitted: {} as JobCommand,
-    tags: {} as 'checkpoint' | 'asleep',
+    tags: {} as 'checkpoint' | 'evictable' | 'asleep',
   },
 })
 
@@ -367,7 +367,7 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
       },
       released: {
         description: 'Back in the queue. Its snapshot stays, and the next claim goes on from it.',
-        tags: ['checkpoint', 'asleep'],
+        tags: ['checkpoint', 'evictable', 'asleep'],
         on: {
           RESUMED: {
             target: 'working.where',

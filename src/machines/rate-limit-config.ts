@@ -78,7 +78,7 @@ const defaults: RateLimitConfig = {
   // The budget does the spacing; this is for hosts that publish a crawl delay.
   minDelayMs: 0,
 
-  // Added per fast answer, so the rate gains about a tenth a second: from 1 to 10 in 23 s.
+  // Added per fast answer, so the rate grows by a tenth of itself each second: from 1 to 10 in 23 s.
   aimdIncrease: 0.1,
   aimdDecrease: 0.5,
   // The AWS SDK's published constants. A smaller scale means fewer rejections and slower recovery.
