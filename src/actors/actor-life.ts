@@ -4,6 +4,7 @@
  */
 import { Cell, type CellGroup } from './cell.ts'
 import type { DeadLetters, DeadReason } from './dead-letters.ts'
+import { assertDeadlineMoved, deadlineOf } from './deadline.ts'
 import type { EvictionReason, HostEvents } from './host-events.ts'
 import type { Chance, Clock, SnapshotStore, StoredSnapshot, WriteVerdict } from './ports.ts'
 import { encodeSnapshot } from './snapshot-codec.ts'
@@ -76,6 +77,7 @@ export class ActorLife {
       encode: (cell) => ({ kind: 'save', ...this.#encoded(cell) }),
       onWritten: (cell, verdict) => this.#written(cell, verdict),
       onFailed: (cells, error) => this.#writeFailed(cells, error),
+      onUnencodable: (cell, error) => this.#unencodable(cell, error),
     })
   }
 
@@ -91,34 +93,45 @@ export class ActorLife {
     cell.inspectors = group.inspectors.get(key)
     group.cells.set(key, cell)
     group.recency.add(cell)
-    if (group.kind.isDurable && !isNew) {
+    if (group.kind.isDurable && !isNew && !this.#writer.isRemoving(cell.id)) {
       this.#count(cell, '(loading)')
       this.#loader.want(cell)
-    } else cell.phase = 'live'
+    } else {
+      cell.phase = 'live'
+      this.#count(cell, '(starting)')
+    }
     this.#loop.enqueue(cell)
     return cell
   }
 
-  /** The cell has something to do. */
+  /** Started again before its snapshot was safe: the next incarnation goes on from its state. */
+  succeed(sleeper: Cell, input: object, fence: number): void {
+    const { group, key, snapshot, checkpoint, seq, isStored } = sleeper
+    this.#forget(sleeper)
+    const heir = this.create(group, key, input, fence, true)
+    Object.assign(heir, { snapshot, checkpoint, seq, isStored })
+    this.#writer.mark(heir)
+    this.revive(heir)
+  }
+
+  /** A letter has come. */
   rouse(cell: Cell): void {
+    if (cell.phase === 'evicting') cell.phase = 'live'
     this.#loop.enqueue(cell)
   }
 
-  /** Into life from its snapshot, or from the beginning where there is none. */
+  /** Into life from its snapshot, or from the beginning where there is none; on its next turn. */
   revive(cell: Cell): void {
     cell.phase = 'live'
-    if (cell.snapshot) this.#resume(cell, cell.snapshot)
+    cell.isToResume = cell.snapshot !== undefined
     this.#loop.enqueue(cell)
   }
 
   /** Puts an actor that is at rest to sleep, once its snapshot is safe. */
   evict(cell: Cell, reason: EvictionReason): void {
-    this.#events.emit('actor.evicted', () => ({ ...this.#about(cell), reason }))
-    if (cell.isStored && !cell.isDirty) this.#forget(cell)
-    else {
-      cell.phase = 'evicting'
-      this.#writer.mark(cell)
-    }
+    cell.phase = 'evicting'
+    cell.evictionReason = reason
+    this.#endEviction(cell)
   }
 
   bury(group: CellGroup, key: string, event: Letter, reason: DeadReason): void {
@@ -127,20 +140,32 @@ export class ActorLife {
     this.#events.emit('letter.dead', () => letter)
   }
 
+  get isQuiet(): boolean {
+    return this.#loop.isQuiet
+  }
+
   writeSoon(): void {
     this.#writer.hurry()
   }
 
-  /** Delivers everything that waits and writes every snapshot. */
+  /** What waits for the cell can no longer be delivered. */
+  buryWaiting({ group, key, mailbox }: Cell, reason: DeadReason): void {
+    for (const letter of mailbox.takeAll()) this.bury(group, key, letter, reason)
+  }
+
+  /** Delivers everything that can be delivered and writes every snapshot. */
   async settle(): Promise<void> {
-    this.#loop.drain()
-    await this.#writer.flush()
-    this.#loop.halt()
+    do {
+      this.#loop.drain()
+      await Promise.all([this.#loader.idle(), this.#writer.flush()])
+    } while (!this.#loop.isQuiet)
+    this.halt()
   }
 
   /** Stops at once and writes nothing, as a killed process does. */
   halt(): void {
     this.#loop.halt()
+    this.#loader.drop()
     this.#writer.drop()
   }
 
@@ -150,6 +175,11 @@ export class ActorLife {
     if (cell.phase !== 'live') return false
     if (!cell.snapshot) {
       this.#begin(cell)
+      return true
+    }
+    if (cell.isToResume) {
+      cell.isToResume = false
+      this.#resume(cell, cell.snapshot)
       return true
     }
     if (cell.isDue) {
@@ -196,7 +226,7 @@ export class ActorLife {
     const event = { ...letter, at: this.#clock.now(), roll: this.#chance() }
     if (!inspectors) return chart.step(before, event)
     const step = chart.inspectedStep(before, event)
-    for (const inspect of inspectors) inspect(step)
+    for (const inspect of inspectors) this.#events.tell(inspect, step)
     return step
   }
 
@@ -204,22 +234,30 @@ export class ActorLife {
     const { kind, population } = cell.group
     this.#adopt(cell, snapshot)
     population.transitioned()
-    if (kind.isDurable && snapshot.tags.has('checkpoint')) this.#writer.mark(cell)
-    try {
-      for (const command of commands) kind.perform(command, cell.key)
-    } catch (error) {
-      // The step stands; resuming asks for the commands that were not performed once more.
-      this.#crashed(cell, error, commands[0] ?? null)
-      return
+    if (kind.isDurable && snapshot.tags.has('checkpoint')) {
+      cell.checkpoint = snapshot
+      this.#writer.mark(cell)
+    }
+    for (const command of commands) {
+      try {
+        kind.perform(command, cell.key)
+      } catch (error) {
+        // The step stands; resuming asks for the commands that were not performed once more.
+        this.#crashed(cell, error, command)
+        return
+      }
     }
     if (snapshot.status === 'done') this.#finish(cell, snapshot)
-    else if (kind.isDurable && snapshot.tags.has('asleep')) this.evict(cell, 'asked')
+    else if (kind.isDurable && snapshot.tags.has('asleep') && cell.isAtRest)
+      this.evict(cell, 'asked')
   }
 
   #adopt(cell: Cell, snapshot: MachineSnapshot): void {
+    const dueAt = deadlineOf(snapshot)
     cell.snapshot = snapshot
+    cell.isDue = false
     this.#count(cell, stateName(snapshot.value))
-    this.#loop.setAlarm(cell, deadlineOf(snapshot))
+    this.#loop.setAlarm(cell, dueAt)
   }
 
   #alarmed(cell: Cell): void {
@@ -276,55 +314,52 @@ export class ActorLife {
     group.recency.remove(cell)
     this.#count(cell, undefined)
     this.#loop.setAlarm(cell, null)
-    for (const letter of cell.mailbox.takeAll()) this.bury(group, key, letter, 'ended')
+    this.buryWaiting(cell, 'ended')
   }
 
   #encoded(cell: Cell): StoredSnapshot {
-    const snapshot = cell.snapshot!
+    const checkpoint = cell.checkpoint!
     // At least the clock: an actor that began again without its snapshot still supersedes it.
     cell.seq = Math.max(cell.seq + 1, Math.floor(this.#clock.now()))
     return {
       id: cell.id,
       fence: cell.fence,
       seq: cell.seq,
-      dueAt: deadlineOf(snapshot),
-      text: encodeSnapshot(cell.chart, snapshot),
+      dueAt: deadlineOf(checkpoint),
+      text: encodeSnapshot(cell.chart, checkpoint),
     }
   }
 
   #written(cell: Cell, verdict: WriteVerdict): void {
-    if (cell.phase === 'gone') return
+    if (isGone(cell)) return
     if (verdict === 'stale') this.#fenced(cell)
-    else if (cell.phase === 'evicting') this.#endEviction(cell)
+    else this.#endEviction(cell)
   }
 
-  /** A letter or a deadline that came while the snapshot was being written keeps it awake. */
   #endEviction(cell: Cell): void {
-    cell.phase = 'live'
-    if (cell.isAtRest && !cell.isDirty) this.#forget(cell)
-    else this.#loop.enqueue(cell)
+    if (cell.phase !== 'evicting' || cell.isDirty || cell.isWriting) return
+    const reason = cell.evictionReason ?? 'asked'
+    this.#forget(cell)
+    this.#events.emit('actor.evicted', () => ({ ...this.#about(cell), reason }))
   }
 
+  /** It hears of it, so that it can call off its work; it could save nothing more, and goes. */
   #fenced(cell: Cell): void {
     this.#events.emit('actor.fenced', () => this.#about(cell))
     const { onFenced } = cell.group.kind
     // What rests in the store is the newer incarnation's.
     cell.isStored = false
-    if (onFenced && cell.snapshot) {
-      cell.phase = 'live'
-      this.#deliver(cell, onFenced)
-      this.#loop.enqueue(cell)
-    } else this.#forget(cell)
+    if (onFenced && cell.snapshot) this.#deliver(cell, onFenced)
+    if (!isGone(cell)) this.#forget(cell)
   }
 
   #writeFailed(cells: readonly Cell[], error: unknown): void {
     this.#tellUnavailable('write', error, cells.length)
-    for (const cell of cells) {
-      if (cell.phase === 'gone') continue
-      if (cell.phase === 'evicting') cell.phase = 'live'
-      this.#writer.mark(cell)
-      this.#loop.enqueue(cell)
-    }
+    for (const cell of cells) if (!isGone(cell)) this.#writer.mark(cell)
+  }
+
+  #unencodable(cell: Cell, error: unknown): void {
+    if (cell.phase === 'live' || cell.phase === 'evicting') this.#crashed(cell, error, null)
   }
 
   // ── telling ─────────────────────────────────────────────────────────────────────────────────
@@ -358,15 +393,6 @@ function isFromHost(letter: Letter): boolean {
   return letter === DUE || letter.type === 'RESUMED'
 }
 
-/** Deadlines are data: by convention every context has `dueAt`, the next instant it waits for. */
-function deadlineOf(snapshot: MachineSnapshot): number | null {
-  const { dueAt } = snapshot.context as { dueAt?: number | null }
-  return snapshot.status === 'active' ? (dueAt ?? null) : null
-}
-
-/** A machine that keeps a deadline it was told of would be woken for ever. */
-function assertDeadlineMoved(before: MachineSnapshot, after: MachineSnapshot): void {
-  const kept = deadlineOf(after)
-  if (kept !== null && kept === deadlineOf(before))
-    throw new Error(`DUE was handled in '${stateName(before.value)}', but dueAt is still ${kept}.`)
+function isGone({ phase }: Cell): boolean {
+  return phase === 'gone'
 }

@@ -1,5 +1,6 @@
 import type { ActorKind } from './actor-kind.ts'
 import { BoundedQueue } from './bounded-queue.ts'
+import type { EvictionReason } from './host-events.ts'
 import type { Population } from './population.ts'
 import type { Recency, Recent } from './recency.ts'
 import type { Command, InspectedStep, Letter, MachineSnapshot, Statechart } from './statechart.ts'
@@ -8,7 +9,7 @@ import type { Timed } from './timer-heap.ts'
 /**
  * loading      its snapshot is being fetched; letters wait
  * live         steps as letters come
- * evicting     its snapshot is being written; a letter that comes now keeps it alive
+ * evicting     goes as soon as its snapshot is safe; a letter that comes before keeps it alive
  * restarting   crashed, waits out its delay; letters wait
  * quarantined  crashed too often; waits for a person, and refuses letters
  * gone         finished, evicted or fenced out: no longer in any map
@@ -46,19 +47,25 @@ export class Cell implements Timed, Recent<Cell> {
 
   phase: CellPhase = 'loading'
   snapshot: MachineSnapshot | undefined
+  /** The last state it may be restored to: what a write stores. */
+  checkpoint: MachineSnapshot | undefined
   /** The name it is counted under in the population. */
   state: string | undefined
   crashes: readonly number[] | undefined
   inspectors: ReadonlySet<Inspector> | undefined
 
   isQueued = false
+  /** It has a state to go on from, and its machine is still to be told so. */
+  isToResume = false
   /** Its deadline has come and the DUE is still to be delivered. */
   isDue = false
-  /** Changed since the last write began. */
+  /** Has a checkpoint that no write has begun to store. */
   isDirty = false
+  isWriting = false
   /** Something of it may rest in the store and has to be removed at its end. */
   isStored = false
   seq = 0
+  evictionReason: EvictionReason | undefined
 
   usedAt: number
   newer: Cell | undefined
@@ -83,15 +90,17 @@ export class Cell implements Timed, Recent<Cell> {
     return `${this.group.kind.name}/${this.key}`
   }
 
-  /** Nothing to do, nothing to wait for, and its machine says it may sleep. */
+  /** Nothing to do, nothing to wait for, and in a state it may sleep in and be restored to. */
   get isAtRest(): boolean {
     return (
       this.phase === 'live' &&
       this.snapshot !== undefined &&
+      !this.isToResume &&
       !this.isDue &&
       this.mailbox.size === 0 &&
       this.heapIndex < 0 &&
-      this.snapshot.tags.has('evictable')
+      this.snapshot.tags.has('evictable') &&
+      this.snapshot.tags.has('checkpoint')
     )
   }
 }

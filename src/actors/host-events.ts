@@ -59,12 +59,15 @@ export class HostEvents {
     const listeners = this.#listeners.get(name)
     if (!listeners || listeners.size === 0) return
     const event = build()
-    for (const listener of listeners) {
-      try {
-        ;(listener as Listener<N>)(event)
-      } catch (error) {
-        this.#onListenerError(error)
-      }
+    for (const listener of listeners) this.tell(listener as Listener<N>, event)
+  }
+
+  /** What the listener throws is reported and goes no further. */
+  tell<T>(listener: (event: T) => void, event: T): void {
+    try {
+      listener(event)
+    } catch (error) {
+      this.#onListenerError(error)
     }
   }
 }

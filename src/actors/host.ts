@@ -12,7 +12,7 @@
  */
 import type { ActorKind, SendVerdict, StartOptions } from './actor-kind.ts'
 import { ActorLife, type LifeLimits } from './actor-life.ts'
-import type { Cell, CellGroup, Inspector } from './cell.ts'
+import type { CellGroup, Inspector } from './cell.ts'
 import { DeadLetters } from './dead-letters.ts'
 import { type HostEventMap, type HostEventName, HostEvents } from './host-events.ts'
 import { Population } from './population.ts'
@@ -51,7 +51,7 @@ export interface HostOptions {
 export interface Actors<E extends Letter> {
   /** Delivers soon; calls the actor into being where its kind allows it. */
   send(key: string, event: E): SendVerdict
-  /** False when it is here already. */
+  /** False when it is here already; one that is falling asleep goes on with the new input. */
   start(key: string, options: StartOptions): boolean
   /** The state it is in now, if it is here. */
   peek(key: string): MachineSnapshot | undefined
@@ -130,8 +130,7 @@ export class ActorHost {
     const cell = group.cells.get(key)
     if (cell) cell.inspectors = inspectors
     return () => {
-      inspectors.delete(inspector)
-      if (inspectors.size > 0) return
+      if (!inspectors.delete(inspector) || inspectors.size > 0) return
       group.inspectors.delete(key)
       const current = group.cells.get(key)
       if (current) current.inspectors = undefined
@@ -162,12 +161,17 @@ export class ActorHost {
     return true
   }
 
+  /** Nobody has anything to do now; deadlines and writes may still be ahead. */
+  get isQuiet(): boolean {
+    return this.#life.isQuiet
+  }
+
   /** Puts to sleep who has been idle for its kind's `idleMs`. */
   evictIdle(): void {
     const at = this.#clock.now()
-    for (const { kind, recency } of this.#groups.values()) {
+    for (const { kind, cells, recency } of this.#groups.values()) {
       if (!kind.isDurable || kind.idleMs === undefined) continue
-      for (;;) {
+      for (let looks = cells.size; looks > 0; looks--) {
         const cell = recency.oldest
         if (!cell || cell.usedAt > at - kind.idleMs) break
         // Who is not at rest now is looked at again when it has been idle as long once more.
@@ -178,10 +182,15 @@ export class ActorHost {
     this.#life.writeSoon()
   }
 
-  /** Takes no more letters, delivers those it has, and writes every snapshot. */
+  /**
+   * Takes no more letters, delivers those it has, and writes every snapshot. What waits for an actor
+   * that is down is a dead letter.
+   */
   async stop(): Promise<void> {
     this.#isAccepting = false
     await this.#life.settle()
+    for (const { cells } of this.#groups.values())
+      for (const cell of cells.values()) this.#life.buryWaiting(cell, 'stopped')
   }
 
   /** Stops at once and writes nothing, as a killed process does. */
@@ -191,36 +200,38 @@ export class ActorHost {
   }
 
   #send(group: CellGroup, key: string, letter: Letter): SendVerdict {
-    const cell = group.cells.get(key) ?? this.#called(group, key)
-    const verdict = this.#accept(cell, letter)
-    if (cell && verdict === 'accepted') {
-      group.recency.touch(cell, this.#clock.now())
-      this.#life.rouse(cell)
-    } else if (verdict !== 'accepted') this.#life.bury(group, key, letter, verdict)
+    const verdict = this.#post(group, key, letter)
+    if (verdict !== 'accepted') this.#life.bury(group, key, letter, verdict)
     return verdict
   }
 
-  #accept(cell: Cell | undefined, letter: Letter): SendVerdict {
+  #post(group: CellGroup, key: string, letter: Letter): SendVerdict {
+    const { kind, cells, recency } = group
     if (!this.#isAccepting) return 'stopped'
-    if (!cell) return 'absent'
-    if (cell.phase === 'quarantined') return 'quarantined'
-    if (!cell.chart.accepts.has(letter.type)) return 'unknownEvent'
-    return cell.mailbox.push(letter) ? 'accepted' : 'overflow'
+    const present = cells.get(key)
+    if (!present && !kind.input) return 'absent'
+    if (present?.phase === 'quarantined') return 'quarantined'
+    const { accepts } = present?.chart ?? kind.chart(key)
+    if (!accepts.has(letter.type)) return 'unknownEvent'
+    const cell = present ?? this.#life.create(group, key, kind.input?.(key) ?? {}, 0, false)
+    if (!cell.mailbox.push(letter)) return 'overflow'
+    recency.touch(cell, this.#clock.now())
+    this.#life.rouse(cell)
+    return 'accepted'
   }
 
-  #called(group: CellGroup, key: string): Cell | undefined {
-    const input = this.#isAccepting ? group.kind.input?.(key) : undefined
-    return input && this.#life.create(group, key, input, 0, false)
-  }
-
-  #start(group: CellGroup, key: string, { input, fence, isNew }: StartOptions): boolean {
-    if (!this.#isAccepting || group.cells.has(key)) return false
-    this.#life.create(group, key, input, fence ?? 0, isNew ?? false)
+  #start(group: CellGroup, key: string, options: StartOptions): boolean {
+    const { input, fence = 0, isNew = false } = options
+    const present = group.cells.get(key)
+    if (!this.#isAccepting || (present && present.phase !== 'evicting')) return false
+    if (present) this.#life.succeed(present, input, fence)
+    else this.#life.create(group, key, input, fence, isNew)
     return true
   }
 
-  /** The least recently used first; the busy are passed over and stay. */
+  /** The least recently used first; the busy stay, and count as used now. */
   #evictOverCap(): void {
+    const at = this.#clock.now()
     for (const { kind, cells, recency } of this.#groups.values()) {
       if (!kind.isDurable || kind.actorsMax === undefined) continue
       let excess = cells.size - kind.actorsMax
@@ -231,7 +242,7 @@ export class ActorHost {
         else if (cell.isAtRest) {
           this.#life.evict(cell, 'cap')
           excess--
-        }
+        } else recency.touch(cell, at)
         cell = newer
       }
     }

@@ -1,3 +1,4 @@
+import { deadlineOf } from './deadline.ts'
 import type { StoredSnapshot } from './ports.ts'
 import type { MachineSnapshot, PersistedState, Statechart } from './statechart.ts'
 
@@ -38,10 +39,9 @@ export function decodeSnapshot(
     const { machine, version, ...state } = parseEnvelope(stored.text)
     if (machine !== chart.machine.id)
       return unusable(`it belongs to machine '${machine}', not '${chart.machine.id}'`)
-    return {
-      kind: 'restored',
-      snapshot: chart.restore(migrated(state, version, chart, migrations)),
-    }
+    const snapshot = chart.restore(migrated(state, version, chart, migrations))
+    deadlineOf(snapshot)
+    return { kind: 'restored', snapshot }
   } catch (error) {
     return unusable(error instanceof Error ? error.message : String(error))
   }

@@ -17,6 +17,9 @@ export interface SnapshotLoaderOptions {
 export class SnapshotLoader {
   readonly #options: SnapshotLoaderOptions
   #waiting: Cell[] = []
+  #loadsUnderWay = 0
+  #isDropped = false
+  #idleWaiters: (() => void)[] = []
 
   constructor(options: SnapshotLoaderOptions) {
     this.#options = options
@@ -30,26 +33,44 @@ export class SnapshotLoader {
     if (this.#waiting.length === 0) return
     const cells = this.#waiting
     this.#waiting = []
+    this.#loadsUnderWay++
     const loaded = (stored: readonly (StoredSnapshot | undefined)[]) => {
+      this.#loadsUnderWay--
+      if (this.#isDropped) return
       cells.forEach((cell, index) => {
         this.#take(cell, stored[index])
       })
+      if (this.#loadsUnderWay === 0) this.#tellIdle()
     }
     const failed = (error: unknown) => {
-      this.#options.onFailed(cells, error)
+      if (!this.#isDropped) this.#options.onFailed(cells, error)
       loaded([])
     }
+    let answer: ReturnType<SnapshotStore['load']>
     try {
-      const answer = this.#options.store.load(cells.map((cell) => cell.id))
-      if (answer instanceof Promise) answer.then(loaded, failed)
-      else loaded(answer)
+      answer = this.#options.store.load(cells.map((cell) => cell.id))
     } catch (error) {
       failed(error)
+      return
     }
+    if (answer instanceof Promise) answer.then(loaded, failed)
+    else loaded(answer)
+  }
+
+  /** Resolves when every question has been answered. */
+  async idle(): Promise<void> {
+    if (this.#loadsUnderWay === 0 || this.#isDropped) return
+    await new Promise<void>((resolve) => this.#idleWaiters.push(resolve))
+  }
+
+  /** Answers that come from now on call nobody into being. */
+  drop(): void {
+    this.#isDropped = true
+    this.#waiting = []
+    this.#tellIdle()
   }
 
   #take(cell: Cell, stored: StoredSnapshot | undefined): void {
-    if (cell.phase !== 'loading') return
     if (stored) {
       cell.isStored = true
       cell.seq = stored.seq
@@ -58,5 +79,9 @@ export class SnapshotLoader {
       else this.#options.onDiscarded(cell, decoded.reason, stored.text)
     }
     this.#options.onLoaded(cell)
+  }
+
+  #tellIdle(): void {
+    for (const resolve of this.#idleWaiters.splice(0)) resolve()
   }
 }

@@ -122,6 +122,11 @@ function isDelayed(params: unknown): boolean {
   return (params as { delay?: number } | undefined)?.delay !== undefined
 }
 
+/** XState's own events, such as that of a finished state, come from inside the machine only. */
+function isForLetters(type: string): boolean {
+  return !type.startsWith('xstate.')
+}
+
 /** XState puts the exact transition objects on its microstep events, under a private name. */
 function transitionsOf(event: InspectionEvent): readonly object[] {
   return event.type === '@xstate.microstep' ? event._transitions : []
@@ -129,6 +134,12 @@ function transitionsOf(event: InspectionEvent): readonly object[] {
 
 export function statechartOf(machine: Machine): Statechart {
   if (!machine.version) throw new Error(`Machine '${machine.id}' has no version.`)
+  const accepts = new Set(machine.events.filter(isForLetters))
+  for (const type of accepts)
+    if (type.endsWith('*'))
+      throw new Error(
+        `Machine '${machine.id}' listens to '${type}'. Name its events: the host refuses letters of unknown types.`,
+      )
   const scope = new CollectingScope(machine)
   // A second scope for actors somebody is looking at: the others pay nothing for it.
   let inspectedScope: CollectingScope | undefined
@@ -138,7 +149,7 @@ export function statechartOf(machine: Machine): Statechart {
   return {
     machine,
     version: machine.version,
-    accepts: new Set(machine.events),
+    accepts,
 
     begin(input) {
       const step = scope.run((s) => machine.getInitialSnapshot(s, input))

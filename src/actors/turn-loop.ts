@@ -33,6 +33,10 @@ export class TurnLoop {
     return this.#timers.size
   }
 
+  get isQuiet(): boolean {
+    return this.#ready.size === 0
+  }
+
   enqueue(cell: Cell): void {
     if (!cell.isQueued) {
       cell.isQueued = true
@@ -67,7 +71,7 @@ export class TurnLoop {
     this.#isTurnPlanned = true
     this.#options.clock.soon(() => {
       this.#isTurnPlanned = false
-      this.#turn()
+      if (!this.#isHalted) this.#turn()
     })
   }
 

@@ -1,3 +1,4 @@
+import { BoundedQueue } from './bounded-queue.ts'
 import type { Cell } from './cell.ts'
 import type { Cancel, Clock, SnapshotStore, SnapshotWrite, WriteVerdict } from './ports.ts'
 
@@ -8,10 +9,12 @@ export interface WriteBehindOptions {
   readonly delayMs: number
   /** At most this many snapshots in one write. */
   readonly writesMax: number
-  /** Called when a write begins: what is stored is the state of that moment. */
+  /** Called when a write begins: what is stored is the last checkpoint before that moment. */
   encode(cell: Cell): SnapshotWrite
   onWritten(cell: Cell, verdict: WriteVerdict): void
   onFailed(cells: readonly Cell[], error: unknown): void
+  /** Its state is not plain JSON; the others are written without it. */
+  onUnencodable(cell: Cell, error: unknown): void
 }
 
 /**
@@ -20,17 +23,19 @@ export interface WriteBehindOptions {
  */
 export class WriteBehind {
   readonly #options: WriteBehindOptions
-  #dirty: Cell[] = []
-  #removals: SnapshotWrite[] = []
+  readonly #dirty = new BoundedQueue<Cell>(Number.POSITIVE_INFINITY)
+  /** By id, until the store has answered. */
+  readonly #removals = new Map<string, SnapshotWrite>()
   #cancelTimer: Cancel | undefined
   #isWriting = false
+  #isDropped = false
   #idleWaiters: (() => void)[] = []
 
   constructor(options: WriteBehindOptions) {
     this.#options = options
   }
 
-  /** The cell has changed. */
+  /** The cell has a new checkpoint. */
   mark(cell: Cell): void {
     if (cell.isDirty) return
     cell.isDirty = true
@@ -40,81 +45,113 @@ export class WriteBehind {
 
   /** The cell has ended and what is stored of it may go. */
   remove(id: string, fence: number): void {
-    this.#removals.push({ kind: 'remove', id, fence })
+    this.#removals.set(id, { kind: 'remove', id, fence })
     this.#arm()
+  }
+
+  /** What may still be stored under this id belongs to one that has ended. */
+  isRemoving(id: string): boolean {
+    return this.#removals.has(id)
   }
 
   /** Begins writing now instead of after the delay. */
   hurry(): void {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
-    if (!this.#isWriting) this.#writeGroup()
+    if (!this.#isWriting && !this.#isDropped) this.#writeGroup()
   }
 
   /** Writes everything that is waiting; resolves when nothing is left, or after one failure. */
   async flush(): Promise<void> {
+    if (this.#isDropped) return
+    const idle = new Promise<void>((resolve) => this.#idleWaiters.push(resolve))
     this.hurry()
-    if (!this.#isWriting) return
-    await new Promise<void>((resolve) => this.#idleWaiters.push(resolve))
+    await idle
   }
 
-  /** Forgets everything: for a host that is being killed. */
+  /** Forgets everything and writes no more: for a host that has stopped or is being killed. */
   drop(): void {
+    this.#isDropped = true
     this.#cancelTimer?.()
-    this.#dirty = []
-    this.#removals = []
+    this.#dirty.takeAll()
+    this.#removals.clear()
+    this.#tellIdle()
   }
 
   #arm(): void {
-    if (this.#cancelTimer || this.#isWriting) return
+    if (this.#cancelTimer || this.#isWriting || this.#isDropped) return
     const { clock, delayMs } = this.#options
     this.#cancelTimer = clock.wakeAt(clock.now() + delayMs, () => this.hurry())
   }
 
+  /** Removals go first, so that none can take away what a later incarnation has saved. */
   #writeGroup(): void {
-    const { store, writesMax, encode } = this.#options
-    const removals = this.#removals.splice(0, writesMax)
+    const { store, writesMax } = this.#options
+    const removals = [...this.#removals.values()].slice(0, writesMax)
     const cells: Cell[] = []
     const writes = [...removals]
-    for (const cell of this.#dirty.splice(0, writesMax)) {
+    while (writes.length < writesMax) {
+      const cell = this.#dirty.shift()
+      if (!cell) break
       cell.isDirty = false
-      if (cell.phase === 'gone') continue
-      // From here on something may rest in the store, even if the actor ends before the answer.
-      cell.isStored = true
-      cells.push(cell)
-      writes.push(encode(cell))
+      if (cell.phase !== 'gone') this.#encode(cell, cells, writes)
     }
     if (writes.length === 0) {
-      this.#finish()
+      this.#tellIdle()
       return
     }
     this.#isWriting = true
-    const done = (verdicts: readonly WriteVerdict[]) => {
+    const answered = (react: () => void) => {
       this.#isWriting = false
-      cells.forEach((cell, index) => {
-        this.#options.onWritten(cell, verdicts[removals.length + index] ?? 'stale')
+      for (const cell of cells) cell.isWriting = false
+      if (!this.#isDropped) react()
+    }
+    const done = (verdicts: readonly WriteVerdict[]) =>
+      answered(() => {
+        for (const removal of removals)
+          if (this.#removals.get(removal.id) === removal) this.#removals.delete(removal.id)
+        cells.forEach((cell, index) => {
+          this.#options.onWritten(cell, verdicts[removals.length + index] ?? 'stale')
+        })
+        this.#goOn()
       })
-      if (this.#dirty.length + this.#removals.length === 0) this.#finish()
-      else if (this.#dirty.length >= writesMax || this.#idleWaiters.length > 0) this.#writeGroup()
-      else this.#arm()
-    }
-    const failed = (error: unknown) => {
-      this.#isWriting = false
-      this.#removals.unshift(...removals)
-      this.#options.onFailed(cells, error)
-      this.#finish()
-      this.#arm()
-    }
+    const failed = (error: unknown) =>
+      answered(() => {
+        this.#options.onFailed(cells, error)
+        this.#tellIdle()
+        this.#arm()
+      })
+    let answer: ReturnType<SnapshotStore['write']>
     try {
-      const answer = store.write(writes)
-      if (answer instanceof Promise) answer.then(done, failed)
-      else done(answer)
+      answer = store.write(writes)
     } catch (error) {
       failed(error)
+      return
     }
+    if (answer instanceof Promise) answer.then(done, failed)
+    else done(answer)
   }
 
-  #finish(): void {
+  #encode(cell: Cell, cells: Cell[], writes: SnapshotWrite[]): void {
+    try {
+      writes.push(this.#options.encode(cell))
+    } catch (error) {
+      this.#options.onUnencodable(cell, error)
+      return
+    }
+    cells.push(cell)
+    cell.isWriting = true
+    // From here on something may rest in the store, even if the actor ends before the answer.
+    cell.isStored = true
+  }
+
+  #goOn(): void {
+    const waiting = this.#dirty.size + this.#removals.size
+    if (waiting >= this.#options.writesMax || this.#idleWaiters.length > 0) this.#writeGroup()
+    else if (waiting > 0) this.#arm()
+  }
+
+  #tellIdle(): void {
     for (const resolve of this.#idleWaiters.splice(0)) resolve()
   }
 }

@@ -1,6 +1,6 @@
-import type { Box, Point } from './geometry.ts'
+import { type Box, boxOf, overlap, type Point, segmentsOf } from './geometry.ts'
 import { faultsOf } from './legibility.ts'
-import type { Layout } from './placement.ts'
+import type { Layout, PlacedEdge } from './placement.ts'
 
 const jogMax = 16
 const cornerGap = 12
@@ -26,8 +26,10 @@ function withStraightEnd(layout: Layout, index: number, end: 'source' | 'target'
   const edge = layout.edges[index]
   const box = layout.states.find(({ state }) => state.id === edge?.[end])?.box
   if (!edge || !box) return null
-  const points = straightStart(end === 'source' ? edge.points : edge.points.toReversed())
+  const before = end === 'source' ? edge.points : edge.points.toReversed()
+  const points = straightStart(before)
   if (!points?.[0] || isNearCorner(points[0], box) || isTaken(points[0], layout, index)) return null
+  if (carriesLabel(before, edge)) return null
   const straight = { ...edge, points: end === 'source' ? points : points.toReversed() }
   return { ...layout, edges: layout.edges.with(index, straight) }
 }
@@ -41,6 +43,12 @@ function straightStart([start, corner, next, ...rest]: readonly Point[]): Point[
   const isLevel = start.y === corner.y && next.y === after.y
   if (jog > jogMax || isUpright === isLevel) return null
   return [isUpright ? { x: next.x, y: start.y } : { x: start.x, y: next.y }, ...rest]
+}
+
+/** Where the words hang on the piece before the jog, that piece must stay. */
+function carriesLabel(points: readonly Point[], { labels }: PlacedEdge): boolean {
+  const pieces = segmentsOf(points.slice(0, 2)).map(boxOf)
+  return labels.some(({ box }) => pieces.some((piece) => overlap(piece, box)))
 }
 
 function isNearCorner({ x, y }: Point, box: Box): boolean {

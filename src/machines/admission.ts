@@ -122,6 +122,7 @@ export function served<T extends Admission>(
   let next = withoutExpired(admission, at, config, commands)
   while (next.waiters.length > 0 && isGrantable(next, at, config))
     next = withFirstGranted(next, at, config, commands)
+  next = withoutImpatient(next, at, commands)
   const grantAt = next.waiters.length > 0 ? grantableAt(next, at, config) : null
   return { next: { ...next, dueAt: earliest(grantAt, endOf(next)) }, commands }
 }
@@ -133,7 +134,8 @@ export function kept<T extends Admission>(
   config: RateLimitConfig,
 ): Admitted<T> {
   const commands: AdmissionCommand[] = []
-  const next = withoutExpired(admission, at, config, commands)
+  const expired = withoutExpired(admission, at, config, commands)
+  const next = withoutImpatient(expired, at, commands)
   return { next: { ...next, dueAt: endOf(next) }, commands }
 }
 
@@ -144,9 +146,12 @@ export function withdrawn<T extends Admission>(admission: T, id: string): T {
   return { ...admission, permits, waiters }
 }
 
-/** After a restart nothing is saved up: a crash can make us slower, never faster. */
+/**
+ * After a restart nothing is saved up, and the last grant may be one we no longer know of: a crash
+ * can make us slower, never faster.
+ */
 export function restarted<T extends Admission>(admission: T, at: number): T {
-  return { ...admission, budget: emptyBudget(at) }
+  return { ...admission, budget: emptyBudget(at), lastGrantAt: at }
 }
 
 export function isKnown({ permits, waiters }: Admission, id: string): boolean {
@@ -177,6 +182,19 @@ function spent(budget: Budget): Budget {
   return hasToken(budget) ? take(budget) : budget
 }
 
+/** Who wants to wait no longer than until now may still be granted now, and is refused after that. */
+function withoutImpatient<T extends Admission>(
+  admission: T,
+  at: number,
+  commands: AdmissionCommand[],
+): T {
+  const { waiters } = admission
+  if (!waiters.some(({ until }) => until <= at)) return admission
+  for (const { id, until } of waiters)
+    if (until <= at) commands.push({ type: 'refuse', id, reason: 'waitedTooLong' })
+  return { ...admission, waiters: waiters.filter(({ until }) => until > at) }
+}
+
 function withoutExpired<T extends Admission>(
   admission: T,
   at: number,
@@ -187,17 +205,17 @@ function withoutExpired<T extends Admission>(
   const cooled = notBefore !== null && notBefore <= at
   const ramped = ramp !== null && ramp.until <= at
   const permitEnds = permits.length > 0 && permits.some(({ until }) => until <= at)
-  const waiterEnds = waiters.length > 0 && waiters.some(({ until }) => until <= at)
+  const waiterEnds = waiters.length > 0 && waiters.some(({ until }) => until < at)
   if (!cooled && !ramped && !permitEnds && !waiterEnds) return admission
   for (const { id, until } of permits) if (until <= at) commands.push({ type: 'reclaim', id })
   for (const { id, until } of waiters)
-    if (until <= at) commands.push({ type: 'refuse', id, reason: 'waitedTooLong' })
+    if (until < at) commands.push({ type: 'refuse', id, reason: 'waitedTooLong' })
   return {
     ...admission,
     // Filled along the ramp before the ramp goes: past time is credited at the rate it had.
     budget: ramped ? refilled(admission.budget, flowOf(admission, config), at) : admission.budget,
     permits: permits.filter(({ until }) => until > at),
-    waiters: waiters.filter(({ until }) => until > at),
+    waiters: waiters.filter(({ until }) => until >= at),
     notBefore: cooled ? null : notBefore,
     ramp: ramped ? null : ramp,
   }

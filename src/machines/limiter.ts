@@ -82,6 +82,7 @@ export function limiterMachine(config: RateLimitConfig) {
       isDirected: ({ event }) => event.type === 'FEEDBACK' && isDirected(event),
       isStillCooling: ({ context, event }) =>
         context.notBefore !== null && context.notBefore > event.at,
+      hasCooled: ({ context }) => context.notBefore === null,
       isLast: ({ context, event }) => endsAllPermits(context, event),
       nobodyWaits: ({ context }) => context.waiters.length === 0,
       nothingIsUnderWay: ({ context }) =>
@@ -161,7 +162,8 @@ export function limiterMachine(config: RateLimitConfig) {
       waiters: [],
       permits: [],
       notBefore: null,
-      lastGrantAt: null,
+      // Who does not know when the domain was last asked, takes it that it was just now.
+      lastGrantAt: input?.tokens === undefined ? (input?.at ?? 0) : null,
       dueAt: null,
     }),
     initial: 'idle',
@@ -209,6 +211,11 @@ export function limiterMachine(config: RateLimitConfig) {
       flowing: {
         description: 'Requests are under way; whoever asks is let through at once.',
         tags: ['checkpoint'],
+        always: {
+          guard: 'nothingIsUnderWay',
+          target: 'idle',
+          description: 'Permits ran out while nobody was here to see it.',
+        },
         on: {
           ACQUIRE: [
             again,
@@ -297,19 +304,17 @@ export function limiterMachine(config: RateLimitConfig) {
       cooling: {
         description: 'The server has said when to come back; nothing is granted before that.',
         tags: ['checkpoint'],
+        always: {
+          guard: 'hasCooled',
+          target: 'pacing',
+          description: 'The time given has come.',
+        },
         on: {
           ACQUIRE: [again, full, { actions: 'admit', description: 'It waits for the time given.' }],
           FEEDBACK: { actions: 'learn', description: 'The longest Retry-After counts.' },
           RELEASED: { actions: 'serve', description: 'A request has ended.' },
           ABANDONED: { actions: 'serve', description: 'One who waited or held a permit is gone.' },
-          DUE: [
-            {
-              guard: 'isStillCooling',
-              actions: 'serve',
-              description: 'A wait or a permit ran out meanwhile.',
-            },
-            { target: 'pacing', actions: 'serve', description: 'The time given has come.' },
-          ],
+          DUE: { actions: 'serve', description: 'A wait or a permit ran out meanwhile.' },
           RESET: {
             target: 'pacing',
             actions: 'forget',
@@ -409,13 +414,14 @@ function learned(
 
 function paced(
   pace: Pace,
-  { kind, retryAfterMs }: Feedback,
+  feedback: Feedback,
   seen: Parameters<ReturnType<typeof strategyOf>['onSuccess']>[1],
   config: RateLimitConfig,
 ): Pace {
   const strategy = strategyOf(config)
-  if (slowsDown(kind) || retryAfterMs !== null) return strategy.onSlowDown(pace, seen, config)
-  return kind === 'success' ? strategy.onSuccess(pace, seen, config) : pace
+  if (slowsDown(feedback.kind) || isDirected(feedback))
+    return strategy.onSlowDown(pace, seen, config)
+  return feedback.kind === 'success' ? strategy.onSuccess(pace, seen, config) : pace
 }
 
 function slowlyStarted(

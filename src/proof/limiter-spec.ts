@@ -56,7 +56,11 @@ export const limiterSpec: ProofSpec = {
       yield at(0, { type: 'ABANDONED', id })
     }
     for (const { id } of waiters) yield at(0, { type: 'ABANDONED', id })
-    if (dueAt !== null) yield at(Math.max(0, dueAt - now), { type: 'DUE' })
+    if (dueAt !== null) {
+      yield at(Math.max(0, dueAt - now), { type: 'DUE' })
+      // Down when the deadline came: what ran out is found out on the way back.
+      yield at(Math.max(0, dueAt - now), { type: 'RESUMED' })
+    }
     for (const type of ['PAUSED', 'CONTINUED', 'RECOVERED', 'RESET', 'RESUMED'] as const)
       yield at(0, { type })
   },

@@ -1,0 +1,6 @@
+/** The only file that reads the environment. */
+export type Variables = Readonly<Record<string, string | undefined>>
+
+export function environment(): Variables {
+  return { ...process.env }
+}
