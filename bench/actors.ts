@@ -53,7 +53,7 @@ async function lifecycles(): Promise<void> {
 }
 
 /** Claimed, run, returned, settled, done: with a thousand under way at any time. */
-function hostedLifecycles(count: number): Promise<void> {
+export function hostedLifecycles(count: number): Promise<void> {
   return new Promise((resolve) => {
     const host = newHost()
     const chart = statechartOf(handlerJobMachine(jobPolicy))
@@ -169,7 +169,7 @@ async function permitPairs(): Promise<void> {
 }
 
 /** Admitted by the breaker, granted by the limiter, answered to both: over 100 domains. */
-function permits(count: number): Promise<void> {
+export function permits(count: number): Promise<void> {
   return new Promise((resolve) => {
     let granted = 0
     let asked = 0

@@ -14,7 +14,7 @@ import { type Feedback, isDirected } from './feedback.ts'
 import { countsAgainstBreaker, type OutcomeKind } from './outcome.ts'
 import type { RateLimitConfig } from './rate-limit-config.ts'
 import type { Stamp } from './stamp.ts'
-import { emptyWindow, errorRate, record, total, type Window, type WindowSeries } from './window.ts'
+import { emptyWindow, errors, record, total, type Window, type WindowSeries } from './window.ts'
 
 export interface Probe {
   readonly id: string
@@ -182,7 +182,8 @@ export function breakerMachine(config: RateLimitConfig) {
       },
       halfOpen: {
         description: 'A few probes find out whether the domain has recovered.',
-        tags: ['checkpoint'],
+        // Only without a probe under way: those have a deadline, and who has one stays awake.
+        tags: ['checkpoint', 'evictable'],
         on: {
           ADMIT: [
             {
@@ -249,9 +250,9 @@ function trips(context: BreakerContext, event: BreakerEvent, config: RateLimitCo
   if (!isFailure(event)) return false
   if (context.consecutiveFailures + 1 >= config.consecutiveFailThreshold) return true
   const seen = total(context.window, 'total', event.at, config)
-  const errors = errorRate(context.window, event.at, config) * seen
+  const failed = errors(context.window, event.at, config)
   return (
-    seen + 1 >= config.minSamplesToTrip && (errors + 1) / (seen + 1) >= config.errorRateThreshold
+    seen + 1 >= config.minSamplesToTrip && (failed + 1) / (seen + 1) >= config.errorRateThreshold
   )
 }
 

@@ -70,13 +70,18 @@ export function total(
   return sum
 }
 
-/** Share of throttled, failed and unreachable among all; 0 when nothing happened. */
-export function errorRate(window: Window, at: number, config: WindowConfig): number {
-  const errors =
+/** Throttled, failed and unreachable. */
+export function errors(window: Window, at: number, config: WindowConfig): number {
+  return (
     total(window, 'throttled', at, config) +
     total(window, 'serverErrors', at, config) +
     total(window, 'networkErrors', at, config)
-  return errors / Math.max(1, total(window, 'total', at, config))
+  )
+}
+
+/** Their share among all; 0 when nothing happened. */
+export function errorRate(window: Window, at: number, config: WindowConfig): number {
+  return errors(window, at, config) / Math.max(1, total(window, 'total', at, config))
 }
 
 const rowsOf = (config: WindowConfig) => config.statsWindowMs / config.statsBucketMs

@@ -1,8 +1,9 @@
 import type { Cancel, Clock } from '../actors/ports.ts'
 
 /**
- * One Ctrl+C under `npm start` arrives twice: from the terminal, and passed on by npm. What comes
- * this soon after the last signal is the same wish, or no one could ever ask politely.
+ * Under `npm start` one Ctrl+C arrives twice where npm's shell gives way to Node: from the terminal,
+ * and a millisecond later passed on by npm. What comes this soon after the last signal is the same
+ * wish, or nobody could ask without insisting.
  */
 const ECHO_MS = 500
 

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { diaryMachine } from './fixtures/diary-machine.ts'
+import { type Letter, statechartOf } from '../../src/actors/statechart.ts'
+import { handlerJobMachine } from '../../src/machines/handler-job.ts'
 import { stage, upTo, wrote } from './fixtures/stage.ts'
+
+const jobMachine = handlerJobMachine({
+  backoff: { kind: 'exponential', baseMs: 100, maxMs: 1_000 },
+  pauseMsMax: 1_000,
+  attemptMsMax: 10_000,
+})
 
 describe('order', () => {
   it('letters are delivered in the order of sending, also over many turns', () => {
@@ -96,10 +103,20 @@ describe('unknown events', () => {
   })
 
   it('nobody outside can send the events that XState sends itself', () => {
-    const { diaries } = stage()
-    const inner = 'xstate.done.state.diary'
-    expect(diaries.send('ada', { type: inner } as never)).toBe('unknownEvent')
-    expect(diaryMachine.events).not.toContain(inner)
+    const { clock, host } = stage()
+    const chart = statechartOf(jobMachine)
+    const jobs = host.register<Letter, Letter>({
+      name: 'job',
+      chart: () => chart,
+      perform: () => {},
+      isDurable: false,
+    })
+    jobs.start('j1', { input: { jobId: 'j1', attempt: 1, attemptsMax: 3, fence: 1 } })
+    const finished = 'xstate.done.state.job.working'
+    expect(jobMachine.events).toContain(finished)
+    expect(jobs.send('j1', { type: finished })).toBe('unknownEvent')
+    clock.settle()
+    expect(jobs.peek('j1')?.value).toEqual({ working: 'running' })
   })
 })
 
