@@ -116,7 +116,10 @@ export class ActorLife {
 
   /** A letter has come. */
   rouse(cell: Cell): void {
-    if (cell.phase === 'evicting') cell.phase = 'live'
+    if (cell.phase === 'evicting') {
+      cell.phase = 'live'
+      cell.group.recency.add(cell)
+    }
     this.#loop.enqueue(cell)
   }
 
@@ -130,6 +133,7 @@ export class ActorLife {
   /** Puts an actor that is at rest to sleep, once its snapshot is safe. */
   evict(cell: Cell, reason: EvictionReason): void {
     cell.phase = 'evicting'
+    cell.group.recency.remove(cell)
     cell.evictionReason = reason
     this.#endEviction(cell)
   }
@@ -309,9 +313,9 @@ export class ActorLife {
   /** Out of every map; what still waits for it can no longer be delivered. */
   #forget(cell: Cell): void {
     const { group, key } = cell
+    if (cell.phase !== 'evicting') group.recency.remove(cell)
     cell.phase = 'gone'
     group.cells.delete(key)
-    group.recency.remove(cell)
     this.#count(cell, undefined)
     this.#loop.setAlarm(cell, null)
     this.buryWaiting(cell, 'ended')
@@ -359,7 +363,8 @@ export class ActorLife {
   }
 
   #unencodable(cell: Cell, error: unknown): void {
-    if (cell.phase === 'live' || cell.phase === 'evicting') this.#crashed(cell, error, null)
+    if (cell.phase === 'evicting') this.rouse(cell)
+    if (cell.phase === 'live') this.#crashed(cell, error, null)
   }
 
   // ── telling ─────────────────────────────────────────────────────────────────────────────────

@@ -23,6 +23,7 @@ export type Inspector = (step: InspectedStep) => void
 export interface CellGroup {
   readonly kind: ActorKind<Letter, Command>
   readonly cells: Map<string, Cell>
+  /** Those who are not on their way out. */
   readonly recency: Recency<Cell>
   readonly population: Population
   readonly inspectors: Map<string, Set<Inspector>>

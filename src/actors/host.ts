@@ -169,9 +169,9 @@ export class ActorHost {
   /** Puts to sleep who has been idle for its kind's `idleMs`. */
   evictIdle(): void {
     const at = this.#clock.now()
-    for (const { kind, cells, recency } of this.#groups.values()) {
+    for (const { kind, recency } of this.#groups.values()) {
       if (!kind.isDurable || kind.idleMs === undefined) continue
-      for (let looks = cells.size; looks > 0; looks--) {
+      for (let looks = recency.size; looks > 0; looks--) {
         const cell = recency.oldest
         if (!cell || cell.usedAt > at - kind.idleMs) break
         // Who is not at rest now is looked at again when it has been idle as long once more.
@@ -215,8 +215,8 @@ export class ActorHost {
     if (!accepts.has(letter.type)) return 'unknownEvent'
     const cell = present ?? this.#life.create(group, key, kind.input?.(key) ?? {}, 0, false)
     if (!cell.mailbox.push(letter)) return 'overflow'
-    recency.touch(cell, this.#clock.now())
     this.#life.rouse(cell)
+    recency.touch(cell, this.#clock.now())
     return 'accepted'
   }
 
@@ -232,14 +232,13 @@ export class ActorHost {
   /** The least recently used first; the busy stay, and count as used now. */
   #evictOverCap(): void {
     const at = this.#clock.now()
-    for (const { kind, cells, recency } of this.#groups.values()) {
+    for (const { kind, recency } of this.#groups.values()) {
       if (!kind.isDurable || kind.actorsMax === undefined) continue
-      let excess = cells.size - kind.actorsMax
+      let excess = recency.size - kind.actorsMax
       let cell = recency.oldest
       for (let looks = this.#limits.capLooksMax; cell && excess > 0 && looks > 0; looks--) {
         const { newer } = cell
-        if (cell.phase === 'evicting') excess--
-        else if (cell.isAtRest) {
+        if (cell.isAtRest) {
           this.#life.evict(cell, 'cap')
           excess--
         } else recency.touch(cell, at)

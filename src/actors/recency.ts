@@ -9,6 +9,11 @@ export interface Recent<T> {
 export class Recency<T extends Recent<T>> {
   #newest: T | undefined
   #oldest: T | undefined
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
 
   get oldest(): T | undefined {
     return this.#oldest
@@ -19,6 +24,7 @@ export class Recency<T extends Recent<T>> {
     if (this.#newest) this.#newest.newer = cell
     else this.#oldest = cell
     this.#newest = cell
+    this.#size++
   }
 
   remove(cell: T): void {
@@ -28,6 +34,7 @@ export class Recency<T extends Recent<T>> {
     else this.#oldest = cell.newer
     cell.newer = undefined
     cell.older = undefined
+    this.#size--
   }
 
   touch(cell: T, at: number): void {
