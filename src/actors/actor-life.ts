@@ -169,7 +169,6 @@ export class ActorLife {
   /** Stops at once and writes nothing, as a killed process does. */
   halt(): void {
     this.#loop.halt()
-    this.#loader.drop()
     this.#writer.drop()
   }
 

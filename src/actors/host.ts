@@ -12,9 +12,14 @@
  */
 import type { ActorKind, SendVerdict, StartOptions } from './actor-kind.ts'
 import { ActorLife, type LifeLimits } from './actor-life.ts'
-import type { CellGroup, Inspector } from './cell.ts'
+import type { Cell, CellGroup, Inspector } from './cell.ts'
 import { DeadLetters } from './dead-letters.ts'
-import { type HostEventMap, type HostEventName, HostEvents } from './host-events.ts'
+import {
+  type EvictionReason,
+  type HostEventMap,
+  type HostEventName,
+  HostEvents,
+} from './host-events.ts'
 import { Population } from './population.ts'
 import type { Chance, Clock, SnapshotStore } from './ports.ts'
 import { Recency } from './recency.ts'
@@ -172,11 +177,9 @@ export class ActorHost {
     for (const { kind, recency } of this.#groups.values()) {
       if (!kind.isDurable || kind.idleMs === undefined) continue
       for (let looks = recency.size; looks > 0; looks--) {
-        const cell = recency.oldest
-        if (!cell || cell.usedAt > at - kind.idleMs) break
-        // Who is not at rest now is looked at again when it has been idle as long once more.
-        recency.touch(cell, at)
-        if (cell.isAtRest) this.#life.evict(cell, 'idle')
+        const oldest = recency.oldest
+        if (!oldest || oldest.usedAt > at - kind.idleMs) break
+        this.#evictOldest(recency, 'idle')
       }
     }
     this.#life.writeSoon()
@@ -229,22 +232,21 @@ export class ActorHost {
     return true
   }
 
-  /** The least recently used first; the busy stay, and count as used now. */
   #evictOverCap(): void {
-    const at = this.#clock.now()
     for (const { kind, recency } of this.#groups.values()) {
       if (!kind.isDurable || kind.actorsMax === undefined) continue
-      let excess = recency.size - kind.actorsMax
-      let cell = recency.oldest
-      for (let looks = this.#limits.capLooksMax; cell && excess > 0 && looks > 0; looks--) {
-        const { newer } = cell
-        if (cell.isAtRest) {
-          this.#life.evict(cell, 'cap')
-          excess--
-        } else recency.touch(cell, at)
-        cell = newer
+      for (let looks = this.#limits.capLooksMax; looks > 0; looks--) {
+        if (recency.size <= kind.actorsMax) break
+        this.#evictOldest(recency, 'cap')
       }
     }
+  }
+
+  /** One that is not at rest stays, and is looked at again when all others have been. */
+  #evictOldest(recency: Recency<Cell>, reason: EvictionReason): void {
+    const { oldest } = recency
+    if (oldest?.isAtRest) this.#life.evict(oldest, reason)
+    else if (oldest) recency.touch(oldest, this.#clock.now())
   }
 
   #group(kind: string): CellGroup {

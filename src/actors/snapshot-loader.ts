@@ -18,7 +18,6 @@ export class SnapshotLoader {
   readonly #options: SnapshotLoaderOptions
   #waiting: Cell[] = []
   #loadsUnderWay = 0
-  #isDropped = false
   #idleWaiters: (() => void)[] = []
 
   constructor(options: SnapshotLoaderOptions) {
@@ -36,14 +35,13 @@ export class SnapshotLoader {
     this.#loadsUnderWay++
     const loaded = (stored: readonly (StoredSnapshot | undefined)[]) => {
       this.#loadsUnderWay--
-      if (this.#isDropped) return
       cells.forEach((cell, index) => {
         this.#take(cell, stored[index])
       })
-      if (this.#loadsUnderWay === 0) this.#tellIdle()
+      if (this.#loadsUnderWay === 0) for (const tell of this.#idleWaiters.splice(0)) tell()
     }
     const failed = (error: unknown) => {
-      if (!this.#isDropped) this.#options.onFailed(cells, error)
+      this.#options.onFailed(cells, error)
       loaded([])
     }
     let answer: ReturnType<SnapshotStore['load']>
@@ -59,15 +57,8 @@ export class SnapshotLoader {
 
   /** Resolves when every question has been answered. */
   async idle(): Promise<void> {
-    if (this.#loadsUnderWay === 0 || this.#isDropped) return
+    if (this.#loadsUnderWay === 0) return
     await new Promise<void>((resolve) => this.#idleWaiters.push(resolve))
-  }
-
-  /** Answers that come from now on call nobody into being. */
-  drop(): void {
-    this.#isDropped = true
-    this.#waiting = []
-    this.#tellIdle()
   }
 
   #take(cell: Cell, stored: StoredSnapshot | undefined): void {
@@ -79,9 +70,5 @@ export class SnapshotLoader {
       else this.#options.onDiscarded(cell, decoded.reason, stored.text)
     }
     this.#options.onLoaded(cell)
-  }
-
-  #tellIdle(): void {
-    for (const resolve of this.#idleWaiters.splice(0)) resolve()
   }
 }

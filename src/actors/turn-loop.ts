@@ -83,7 +83,7 @@ export class TurnLoop {
       if (!cell) break
       cell.isQueued = false
       let share = 0
-      while (share < fairShareEventsMax && handleNext(cell)) share++
+      while (share < fairShareEventsMax && !this.#isHalted && handleNext(cell)) share++
       events += share + 1
       if (share === fairShareEventsMax) this.enqueue(cell)
     }

@@ -60,7 +60,8 @@ export type JobMessage =
 
 export type JobCommand =
   | { readonly type: 'abort'; readonly reason: 'cancelled' | 'leaseLost' | 'drained' | 'timedOut' }
-  | { readonly type: 'countAttempt'; readonly fence: number }
+  /** The number it is to have, because the command may be repeated. */
+  | { readonly type: 'countAttempt'; readonly attempt: number; readonly fence: number }
   | { readonly type: 'settle'; readonly decision: Decision; readonly fence: number }
 
 export interface JobPolicy extends RetryPolicy {
@@ -74,7 +75,10 @@ interface Named {
 
 /** What a job type brings: its own events and commands are typed by its definition. */
 export interface JobDefinition<E extends Named, C extends Named> {
-  /** The machine's id: `job` for handlers, `job.entity.match` for a type with states. */
+  /**
+   * The machine's id: `job` for handlers, `job-entity-match` for a type with states. Without dots:
+   * XState finds the step at which the work stood by its dotted id, and would not find it again.
+   */
   readonly id: string
   readonly version: string
   readonly description: string
@@ -113,6 +117,8 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
   definition: JobDefinition<E, C>,
 ) {
   const { policy } = definition
+  if (definition.id.includes('.'))
+    throw new Error(`The job machine '${definition.id}' needs an id without dots.`)
 
   const decisionOf = (context: JobContext, event: JobMessage & Stamp): Decision => {
     const outcome = event.type === 'CONCLUDED' ? event.outcome : timedOut(policy.attemptMsMax)
@@ -133,8 +139,8 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
       on: {
         ...on,
         RESUMED: {
-          actions: ['renewLease', request],
-          description: 'Claimed again after a restart: ask once more.',
+          actions: ['renewLease', 'startTimer', request],
+          description: 'Back after a crash: ask once more.',
         },
       },
     }
@@ -143,6 +149,8 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
 
   const machine = base.extend({
     guards: {
+      isClaimedAnew: ({ context, event }) =>
+        event.type === 'RESUMED' && event.input.fence > context.fence,
       pausesBriefly: ({ context, event }) =>
         pauseEnd(decisionOf(context, event), event.at, policy) !== null,
       costsAttempt: isDecided('requeue'),
@@ -153,19 +161,12 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
       isCancelled: isDecided('cancelled'),
     },
     actions: {
-      renewLease: base.assign(({ event }) =>
-        event.type === 'RESUMED'
-          ? { ...leaseOf(event.input), dueAt: event.at + policy.attemptMsMax }
-          : {},
-      ),
+      renewLease: base.assign(({ context, event }) => renewed(context, event)),
       /** The claim has counted this attempt already: what is left is the pause. */
       renewPause: base.assign(({ context, event }) =>
         event.type === 'RESUMED'
           ? { ...leaseOf(event.input), decision: parked(context.dueAt ?? event.at) }
           : {},
-      ),
-      renewFence: base.assign(({ event }) =>
-        event.type === 'RESUMED' ? leaseOf(event.input) : {},
       ),
       checkpoint: base.assign(({ event }) =>
         event.type === 'CHECKPOINTED' ? { checkpoint: event.checkpoint } : {},
@@ -192,12 +193,17 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
         decision: null,
         dueAt: event.at + policy.attemptMsMax,
       })),
+      startTimer: base.assign(({ event }) => ({ dueAt: event.at + policy.attemptMsMax })),
       stopTimer: base.assign({ dueAt: null }),
       abortCancelled: base.emit({ type: 'abort', reason: 'cancelled' }),
       abortLost: base.emit({ type: 'abort', reason: 'leaseLost' }),
       abortDrained: base.emit({ type: 'abort', reason: 'drained' }),
       abortTimedOut: base.emit({ type: 'abort', reason: 'timedOut' }),
-      countAttempt: base.emit(({ context }) => ({ type: 'countAttempt', fence: context.fence })),
+      countAttempt: base.emit(({ context }) => ({
+        type: 'countAttempt',
+        attempt: context.attempt + 1,
+        fence: context.fence,
+      })),
       settle: base.emit(({ context }) => ({
         type: 'settle',
         decision: context.decision ?? parked(0),
@@ -311,10 +317,14 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
             description: 'The process stops: the rest of the pause is waited out in the queue.',
           },
           LEASE_LOST: { target: 'lost', description: 'Another node has it now.' },
-          RESUMED: {
-            actions: 'renewPause',
-            description: 'Claimed again after a restart: the rest of the pause is left.',
-          },
+          RESUMED: [
+            {
+              guard: 'isClaimedAnew',
+              actions: 'renewPause',
+              description: 'Claimed again after a crash: the rest of the pause is left.',
+            },
+            { description: 'Back after a crash, under the same lease: the pause goes on.' },
+          ],
         },
       },
       counting: {
@@ -334,15 +344,21 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
           },
           DRAINED: {
             target: 'settling',
-            actions: 'decideHandBack',
-            description: 'The process stops: another one may go on.',
+            description: 'The process stops: the next claim counts the attempt.',
           },
           LEASE_LOST: { target: 'lost', description: 'Another node has it now.' },
-          RESUMED: {
-            target: 'working.where',
-            actions: ['renewFence', 'beginAttempt'],
-            description: 'Claimed again after a restart: the claim has counted the attempt.',
-          },
+          RESUMED: [
+            {
+              guard: 'isClaimedAnew',
+              target: 'working.where',
+              actions: ['renewLease', 'beginAttempt'],
+              description: 'Claimed again after a crash: the claim has counted the attempt.',
+            },
+            {
+              actions: 'countAttempt',
+              description: 'Back after a crash, under the same lease: ask once more.',
+            },
+          ],
         },
       },
       settling: {
@@ -360,8 +376,8 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
           ],
           LEASE_LOST: { target: 'lost', description: 'Another node has it now.' },
           RESUMED: {
-            actions: ['renewFence', 'settle'],
-            description: 'Claimed again after a restart: the commit had not happened.',
+            actions: ['renewLease', 'settle'],
+            description: 'Back after a crash: the commit had not happened.',
           },
         },
       },
@@ -371,7 +387,7 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
         on: {
           RESUMED: {
             target: 'working.where',
-            actions: ['renewFence', 'beginAttempt'],
+            actions: ['renewLease', 'beginAttempt'],
             description: 'Claimed again: on from the step where it stood.',
           },
         },
@@ -393,6 +409,16 @@ function leaseOf(input: JobInput | undefined): JobLease {
     attemptsMax: input?.attemptsMax ?? 1,
     fence: input?.fence ?? 0,
   }
+}
+
+/**
+ * A newer fence is a new claim, which brings its own count. An actor restarted under the fence it
+ * has keeps what was counted since: the input it is resumed with is that of its beginning.
+ */
+function renewed({ attempt, attemptsMax, fence }: JobLease, event: JobMessage): JobLease {
+  return event.type === 'RESUMED' && event.input.fence > fence
+    ? leaseOf(event.input)
+    : { attempt, attemptsMax, fence }
 }
 
 function parked(runAt: number): Decision {

@@ -29,7 +29,8 @@ export function jobSpec(
     rests: ['released'],
 
     *events({ context }, now) {
-      const { attempt, dueAt } = context as JobContext
+      const { attempt, fence, dueAt } = context as JobContext
+      const counted = Math.min(attempt + 1, ATTEMPTS_MAX)
       const stamp = { at: now, roll: 0 }
       const outcomes: Outcome[] = [
         { kind: 'done', result: 1 },
@@ -45,12 +46,13 @@ export function jobSpec(
         ...outcomes.map((outcome) => ({ type: 'CONCLUDED' as const, outcome })),
         { type: 'CHECKPOINTED', checkpoint: 1 },
         { type: 'PROGRESSED', progress: { done: 1, total: 2, note: '' } },
-        { type: 'COUNTED', attempt: Math.min(attempt + 1, ATTEMPTS_MAX) },
+        { type: 'COUNTED', attempt: counted },
         { type: 'SETTLED' },
         { type: 'CANCELLED' },
         { type: 'LEASE_LOST' },
         { type: 'DRAINED' },
-        { type: 'RESUMED', input: { ...input, attempt: Math.min(attempt + 1, ATTEMPTS_MAX) } },
+        { type: 'RESUMED', input: { ...input, fence } },
+        { type: 'RESUMED', input: { ...input, fence: fence + 1, attempt: counted } },
       ]
       for (const message of [...messages, ...answers]) yield { ...message, ...stamp }
       if (dueAt !== null) {
@@ -60,7 +62,8 @@ export function jobSpec(
     },
 
     view(context, now) {
-      const { dueAt, decision, ...rest } = context as unknown as JobContext
+      // Of the fence it matters only whether the next claim's is newer.
+      const { dueAt, decision, fence: _, ...rest } = context as unknown as JobContext
       return [
         rest,
         decision && 'runAt' in decision ? { ...decision, runAt: decision.runAt - now } : decision,

@@ -1,4 +1,4 @@
-import { type InspectedStep, type Machine, statechartOf } from '../actors/statechart.ts'
+import { type InspectedStep, type Machine, statechartOf, stateName } from '../actors/statechart.ts'
 import type { ProofFigures } from '../drawing/page.ts'
 import { chartOf, transitionIds } from '../machines/chart.ts'
 import { observedMachine } from './observed-machine.ts'
@@ -50,6 +50,7 @@ export function prove(spec: ProofSpec): Proof {
       ...[...guards]
         .filter(([, answers]) => answers.size < 2)
         .map(([name, answers]) => `guard '${name}' ${oneSided(answers)}`),
+      ...[...seen.restless].map((state) => `state '${state}' keeps its deadline after DUE`),
       ...deadEnds(walked),
       ...livelocks(walked),
       ...replays.flatMap(({ differences }) => differences),
@@ -62,13 +63,18 @@ class Sightings {
   readonly taken = new Set<string>()
   readonly targets = new Set<string>()
   readonly commands = new Map<string, string[]>()
+  /** States that a DUE left with the deadline they had: they would be woken for ever. */
+  readonly restless = new Set<string>()
   readonly #ids: ReadonlyMap<object, string>
 
   constructor(ids: ReadonlyMap<object, string>) {
     this.#ids = ids
   }
 
-  note({ transitions, commands }: InspectedStep): void {
+  note({ event, before, snapshot, transitions, commands }: InspectedStep): void {
+    const { dueAt } = before.context
+    if (event.type === 'DUE' && dueAt !== null && snapshot.context.dueAt === dueAt)
+      this.restless.add(stateName(before.value))
     for (const transition of transitions) {
       const id = this.#ids.get(transition)
       if (id === undefined) continue

@@ -158,6 +158,25 @@ describe('one key, one after the other', () => {
     expect(snapshots.kept.load(['diary/ada'])[0]?.text).toContain('[2]')
   })
 
+  it('an incarnation that ends while its first write is under way is removed as well', async () => {
+    const snapshots = new DeferredSnapshots()
+    snapshots.kept.write([storedDiary('ada')])
+    const { clock, tell, save } = stage({ snapshots })
+    tell('ada', { type: 'BURNT' })
+    await snapshots.loads[0]!.answer()
+    clock.settle()
+    save()
+    tell('ada', wrote(2))
+    await snapshots.writes[0]!.fail()
+    save()
+    expect(snapshots.writes[1]!.asked).toMatchObject([{ kind: 'remove' }, { kind: 'save' }])
+    tell('ada', { type: 'BURNT' })
+    await snapshots.writes[1]!.answer()
+    save()
+    await snapshots.writes[2]!.answer()
+    expect(snapshots.kept.size).toBe(0)
+  })
+
   it('no removal takes away what the next incarnation has saved, however many wait before it', () => {
     const { tell, save, pages, snapshots, host, clock } = stage({
       limits: { snapshotWritesMax: 2 },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createMachine } from 'xstate'
 import { ActorHost } from '../../src/actors/host.ts'
 import { MemorySnapshots } from '../../src/actors/memory-snapshots.ts'
 import { statechartOf, stateName } from '../../src/actors/statechart.ts'
@@ -157,6 +158,36 @@ describe('the cap', () => {
     expect(pages('ada')).toEqual([-1, ...upTo(100)])
     save()
     expect(evicted.map(({ key }) => key)).toHaveLength(1)
+  })
+
+  it('never takes one whose deadline has come and is still to be told', () => {
+    const { clock, host, tell } = stage({
+      kind: { actorsMax: 1 },
+      limits: { turnEventsMax: 1, capLooksMax: 100 },
+    })
+    const rung: string[] = []
+    for (const index of upTo(10)) {
+      const key = `diary-${index}`
+      tell(key, { type: 'PROMISED', dueAt: START_AT + 1_000 })
+      host.inspect('diary', key, ({ event }) => event.type === 'DUE' && rung.push(key))
+    }
+    clock.advanceTo(START_AT + 1_000)
+    expect(rung).toHaveLength(10)
+  })
+
+  it('never takes one that has not yet heard that it goes on', () => {
+    const { clock, host, diaries, snapshots } = stage({
+      kind: { actorsMax: 1 },
+      limits: { turnEventsMax: 1 },
+    })
+    const resumed: string[] = []
+    for (const key of ['a', 'b', 'c']) {
+      snapshots.write([storedDiary(key, { envelope: { value: 'shut' } })])
+      host.inspect('diary', key, () => void resumed.push(key))
+      diaries.start(key, { input: { owner: key } })
+    }
+    clock.settle()
+    expect(resumed.toSorted()).toEqual(['a', 'b', 'c'])
   })
 
   it('does not count those on their way out twice', async () => {
@@ -318,6 +349,37 @@ describe('a machine that is asleep', () => {
     await snapshots.writes[1]!.answer()
     expect(snapshots.kept.load(['diary/ada'])[0]).toMatchObject({ fence: 2 })
     expect(diaries.population.states).toEqual({ open: 1 })
+  })
+
+  it('started again before its snapshot is safe, its state is written even if RESUMED changes nothing', async () => {
+    const snapshots = new DeferredSnapshots()
+    const { host, clock, save } = stage({ snapshots })
+    const chart = statechartOf(
+      createMachine({
+        id: 'dormouse',
+        version: '1',
+        initial: 'awake',
+        states: {
+          awake: { on: { TIRED: 'asleep' } },
+          asleep: { tags: ['checkpoint', 'evictable', 'asleep'] },
+        },
+      }),
+    )
+    const dormice = host.register<{ type: 'TIRED' }, never>({
+      name: 'dormouse',
+      chart: () => chart,
+      perform: () => {},
+      isDurable: true,
+    })
+    dormice.start('d', { input: {}, isNew: true })
+    dormice.send('d', { type: 'TIRED' })
+    save()
+    expect(dormice.start('d', { input: {}, fence: 2 })).toBe(true)
+    clock.settle()
+    await snapshots.writes[0]!.fail()
+    save()
+    await snapshots.writes[1]!.answer()
+    expect(snapshots.kept.load(['dormouse/d'])[0]).toMatchObject({ fence: 2 })
   })
 
   it('a released job keeps its snapshot and its next claim goes on from it', () => {

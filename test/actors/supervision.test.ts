@@ -10,7 +10,7 @@ import { START_AT, stage, upTo, wrote } from './fixtures/stage.ts'
 
 const patient: SupervisionPolicy = {
   crashesMax: 3,
-  periodMs: 10_000,
+  periodMs: 9_000,
   delayMs: 100,
   delayMsMax: 1_000,
 }
@@ -166,6 +166,39 @@ describe('quarantine', () => {
     clock.settle()
     save()
     expect(snapshots.load(['diary/ada'])[0]?.text).toContain('[2]')
+  })
+
+  it('a deadline of the life it left behind does not ring in the new one', () => {
+    const { clock, host, tell, save, context } = stage({
+      supervision: { ...patient, crashesMax: 0 },
+    })
+    tell('bob', wrote(1))
+    tell('ada', wrote(1))
+    save()
+    // Both are due; before ada hears of it, her state turns out to be none that can be written.
+    const dueAt = clock.now() + 10
+    host.inspect('diary', 'bob', ({ event }) => {
+      if (event.type === 'DUE') host.evictIdle()
+    })
+    tell('bob', { type: 'PROMISED', dueAt })
+    tell('ada', { type: 'PROMISED', dueAt }, { type: 'NOTED', note: 1n })
+    clock.advanceTo(dueAt)
+    expect(host.quarantined()).toMatchObject([{ key: 'ada' }])
+    host.release('diary', 'ada', 'beginning')
+    clock.advance(1_000)
+    expect(context('ada')).toMatchObject({ rings: 0, note: null })
+  })
+
+  it('released, it has its crashes forgiven', () => {
+    const { clock, host, tell, state } = stage({ supervision: { ...patient, crashesMax: 1 } })
+    tell('ada', broken, broken)
+    clock.advance(0)
+    expect(host.quarantined()).toHaveLength(1)
+    host.release('diary', 'ada')
+    tell('ada', broken)
+    clock.advance(0)
+    expect(host.quarantined()).toEqual([])
+    expect(state('ada')).toBe('shut')
   })
 
   it('only the quarantined can be released', () => {

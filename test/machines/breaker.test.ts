@@ -277,7 +277,7 @@ describe('half open', () => {
         const underWay = new Map<string, number>()
         let succeeded = 0
         const breaker: Breaker = breakerWith(
-          { halfOpenProbes, permitMs: 3_000, consecutiveFailThreshold: 2, openStateMs: 1_000 },
+          { halfOpenProbes, permitMs: 3_000, consecutiveFailThreshold: 2, openStateMs: 500 },
           {
             perform: (command, at) => {
               if (command.type === 'admit' && command.isProbe && !underWay.has(command.id))
@@ -285,6 +285,7 @@ describe('half open', () => {
             },
           },
         )
+        fail(breaker, 2).advance(500)
         for (const happening of sequence) {
           breaker.save()
           const wasProbe = typeof happening === 'object' && 'id' in happening

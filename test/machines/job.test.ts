@@ -5,15 +5,23 @@ import {
   type HandlerJobMessage,
   handlerJobMachine,
 } from '../../src/machines/handler-job.ts'
-import type {
-  JobCommand,
-  JobContext,
-  JobInput,
-  JobMessage,
-  JobPolicy,
+import {
+  type JobCommand,
+  type JobContext,
+  type JobInput,
+  type JobMessage,
+  type JobPolicy,
+  jobMachine,
 } from '../../src/machines/job.ts'
+import { jobProofPolicy, jobSpec } from '../../src/proof/job-spec.ts'
+import { prove } from '../../src/proof/prove.ts'
 import { HostedMachine, type HostedOptions, START_AT } from './hosted-machine.ts'
-import { type StagedCommand, type StagedMessage, stagedJobMachine } from './staged-job.ts'
+import {
+  type StagedCommand,
+  type StagedMessage,
+  stagedAnswers,
+  stagedJobMachine,
+} from './staged-job.ts'
 
 const policy: JobPolicy = {
   backoff: { kind: 'schedule', delaysMs: [1_000, 4_000] },
@@ -290,53 +298,72 @@ describe('after the actor alone crashed, under the same lease', () => {
 })
 
 describe('a job with steps', () => {
-  const second = (part: Partial<JobInput> = {}) =>
-    stagedJob(part).send({ type: 'LOADED', item: 'i' })
+  /** In the second part of its second step. */
+  const reading = () =>
+    stagedJob().send({ type: 'LOADED', item: 'i' }).send({ type: 'CONNECTED', address: 'a' })
+  const fetchAgain = { type: 'fetch', address: 'a' }
 
   it('asks for each step in turn, and its last answer is the result', () => {
-    const job = second()
+    const job = reading()
       .send({ type: 'FETCHED', body: 'b' })
       .send({ type: 'SAVED', reference: 'r' })
     expect(job.take()).toEqual([
       { type: 'load', jobId: 'j' },
-      { type: 'fetch', item: 'i' },
+      { type: 'connect', item: 'i' },
+      { type: 'fetch', address: 'a' },
       { type: 'save', body: 'b' },
       { type: 'settle', decision: { kind: 'done', result: 'r' }, fence: 1 },
     ])
   })
 
   it('goes on from the step that failed, not from the first', () => {
-    const job = second()
+    const job = reading()
     job.take()
     job.send(concluded(retry)).advance(1_000).send({ type: 'COUNTED', attempt: 2 })
-    expect(job.take()).toEqual([
-      { type: 'countAttempt', attempt: 2, fence: 1 },
-      { type: 'fetch', item: 'i' },
-    ])
-    expect(job.state).toBe('working.fetching')
+    expect(job.take()).toEqual([{ type: 'countAttempt', attempt: 2, fence: 1 }, fetchAgain])
+    expect(job.state).toBe('working.fetching.reading')
   })
 
   it('released from its second step, the next claim goes on there', () => {
-    const job = second().send(concluded({ ...retry, afterMs: 3_600_000 }))
+    const job = reading().send(concluded({ ...retry, afterMs: 3_600_000 }))
     job.send({ type: 'SETTLED' }).save()
     expect(job.isHere).toBe(false)
     job.take()
     job.advance(3_600_000).restart(claim())
-    expect(job.take()).toEqual([{ type: 'fetch', item: 'i' }])
+    expect(job.take()).toEqual([fetchAgain])
     expect(job.context).toMatchObject({ attempt: 2, fence: 2, decision: null })
-    expect(job.context.work).toEqual({ source: 'j', item: 'i' })
+    expect(job.context.work).toEqual({ source: 'j', item: 'i', address: 'a' })
   })
 
   it('killed in its second step, the next claim asks for exactly that', () => {
-    const job = second().save()
+    const job = reading().save()
     job.take()
-    expect(job.crash(claim()).take()).toEqual([{ type: 'fetch', item: 'i' }])
+    expect(job.crash(claim()).take()).toEqual([fetchAgain])
   })
 
-  it('killed during the pause after its second step, it goes on there too', () => {
-    const job = second().send(concluded(retry)).save()
+  it.each([
+    ['the pause', 0],
+    ['the count', 1_000],
+  ])('killed during %s after its second step, it goes on there too', (_, ms) => {
+    const job = reading().send(concluded(retry)).advance(ms).save()
     job.take()
-    expect(job.crash(claim()).advance(1_000).take()).toEqual([{ type: 'fetch', item: 'i' }])
+    expect(job.crash(claim()).advance(1_000).take()).toEqual([fetchAgain])
+  })
+
+  it('is proved: every step reached and left, every path replayed with a crash after each', () => {
+    const { figures, problems } = prove(jobSpec(stagedJobMachine(jobProofPolicy), stagedAnswers))
+    expect(problems).toEqual([])
+    expect(figures.transitionsTaken).toBe(figures.transitions)
+    expect(figures.crashReplays).toBeGreaterThan(figures.configurations)
+  })
+
+  it('may not have a dot in its name, for then it could not find its step again', () => {
+    const dotted = () =>
+      jobMachine({
+        ...{ id: 'job.dotted', version: '1', description: '', policy },
+        work: () => ({ initial: 'only', states: { only: { type: 'final' } } }),
+      })
+    expect(dotted).toThrow("'job.dotted' needs an id without dots")
   })
 })
 

@@ -266,6 +266,12 @@ describe('pausing', () => {
     expect(heard(limiter.send({ type: 'CONTINUED' }))).toEqual(['grant b'])
   })
 
+  it('nothing that happens lets anybody through, not even with the limiter switched off', () => {
+    const limiter = limiterWith({ enabled: false }).send({ type: 'PAUSED' }).send(ask('a'))
+    limiter.send(answer('late')).send({ type: 'RECOVERED' }).send({ type: 'RESET' })
+    expect(heard(limiter.save().crash().advance(1_000))).toEqual([])
+  })
+
   it('the server’s own time is kept after the operator’s', () => {
     const limiter = limiterWith({}).send({ type: 'PAUSED' })
     limiter.send(answer('late', { retryAfterMs: 5_000 })).send({ type: 'CONTINUED' })
@@ -367,6 +373,12 @@ describe('the rate', () => {
     domain.answer(fast, slow, throttled, fast, fast, degraded, fast)
     const expected = [8.1, 8.1, 4.05, 4.15, 4.25, 2.125, 2.225]
     expect(domain.rates.map((rate) => Number(rate.toFixed(9)))).toEqual(expected)
+  })
+
+  it('past time is credited at the rate it had', () => {
+    const limiter = limiterWith({ ...config, strategy: 'aimd', tokenBucketCapacity: 500 })
+    limiter.advance(10_000).send(answer('late', throttled)).advance(10_000).send(ask('a'))
+    expect(limiter.context.budget.tokens).toBe(10 * 8 + 10 * 4 - 1)
   })
 
   it('stops at its floor and at its ceiling', () => {
