@@ -75,6 +75,16 @@ describe('the idle', () => {
     expect(state('ada')).toBe('hidden')
   })
 
+  it('one whose state cannot be written stays, and is reported', () => {
+    const { clock, host, tell, diaries, hear } = stage({ kind: { idleMs: 10 } })
+    const crashed = hear('actor.crashed')
+    tell('ada', { type: 'NOTED', note: 1n })
+    clock.advance(10)
+    host.evictIdle()
+    expect(crashed).toMatchObject([{ key: 'ada', cause: null }])
+    expect(diaries.size).toBe(1)
+  })
+
   it('an idle time of nothing ends the search all the same', () => {
     const snapshots = new DeferredSnapshots()
     const { host, diaries, clock, tell } = stage({ snapshots, kind: { idleMs: 0 } })

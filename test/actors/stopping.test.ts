@@ -122,13 +122,12 @@ describe('halt', () => {
   })
 
   it('keeps a turn that was planned from calling anybody into being', () => {
-    const { host, diaries, clock, snapshots, hear } = stage()
-    snapshots.write([storedDiary('ada', { envelope: { value: 'asking' } })])
-    const activated = hear('actor.activated')
+    const snapshots = new DeferredSnapshots()
+    const { host, diaries, clock } = stage({ snapshots })
     diaries.start('ada', { input: { owner: 'ada' } })
     host.halt()
     clock.settle()
-    expect(activated).toEqual([])
+    expect(snapshots.loads).toEqual([])
   })
 
   it('keeps an answer that comes later from performing or writing anything', async () => {
@@ -145,5 +144,20 @@ describe('halt', () => {
     clock.advance(1_000)
     expect(performed).toEqual([])
     expect(snapshots.writes).toHaveLength(1)
+  })
+
+  it('keeps one that was overtaken meanwhile from acting on it', async () => {
+    const snapshots = new DeferredSnapshots()
+    const { host, diaries, tell, save, performed } = stage({
+      snapshots,
+      kind: { onFenced: { type: 'OVERTAKEN' } },
+    })
+    diaries.start('ada', { input: { owner: 'ada' }, fence: 1, isNew: true })
+    tell('ada', wrote(1))
+    save()
+    snapshots.kept.write([storedDiary('ada', { fence: 2 })])
+    host.halt()
+    await snapshots.writes[0]!.answer()
+    expect(performed).toEqual([])
   })
 })

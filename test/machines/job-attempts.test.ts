@@ -159,7 +159,9 @@ class Run {
   #conclude(outcome: Outcome): void {
     if (!this.#isRunning) return
     this.#isRunning = false
-    if (outcome.kind === 'retry') this.row.spent += 1
+    // A handler that was never told to stop may speak up after its work was handed back.
+    const isHeard = this.job.state.startsWith('working')
+    if (isHeard && outcome.kind === 'retry') this.row.spent += 1
     this.job.send({ type: 'CONCLUDED', outcome })
   }
 
