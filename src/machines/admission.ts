@@ -122,7 +122,8 @@ export function served<T extends Admission>(
   let next = withoutExpired(admission, at, config, commands)
   while (next.waiters.length > 0 && isGrantable(next, at, config))
     next = withFirstGranted(next, at, config, commands)
-  next = withoutImpatient(next, at, commands)
+  // Who wanted to wait until just now had its chance just now.
+  next = withRefused(next, ({ until }) => until <= at, commands)
   const grantAt = next.waiters.length > 0 ? grantableAt(next, at, config) : null
   return { next: { ...next, dueAt: earliest(grantAt, endOf(next)) }, commands }
 }
@@ -135,7 +136,7 @@ export function kept<T extends Admission>(
 ): Admitted<T> {
   const commands: AdmissionCommand[] = []
   const expired = withoutExpired(admission, at, config, commands)
-  const next = withoutImpatient(expired, at, commands)
+  const next = withRefused(expired, ({ until }) => until <= at, commands)
   return { next: { ...next, dueAt: endOf(next) }, commands }
 }
 
@@ -182,17 +183,15 @@ function spent(budget: Budget): Budget {
   return hasToken(budget) ? take(budget) : budget
 }
 
-/** Who wants to wait no longer than until now may still be granted now, and is refused after that. */
-function withoutImpatient<T extends Admission>(
+function withRefused<T extends Admission>(
   admission: T,
-  at: number,
+  isOver: (waiter: Waiter) => boolean,
   commands: AdmissionCommand[],
 ): T {
-  const { waiters } = admission
-  if (!waiters.some(({ until }) => until <= at)) return admission
-  for (const { id, until } of waiters)
-    if (until <= at) commands.push({ type: 'refuse', id, reason: 'waitedTooLong' })
-  return { ...admission, waiters: waiters.filter(({ until }) => until > at) }
+  const over = admission.waiters.filter(isOver)
+  if (over.length === 0) return admission
+  for (const { id } of over) commands.push({ type: 'refuse', id, reason: 'waitedTooLong' })
+  return { ...admission, waiters: admission.waiters.filter((waiter) => !isOver(waiter)) }
 }
 
 function withoutExpired<T extends Admission>(
@@ -201,23 +200,20 @@ function withoutExpired<T extends Admission>(
   config: RateLimitConfig,
   commands: AdmissionCommand[],
 ): T {
-  const { permits, waiters, notBefore, ramp } = admission
-  const cooled = notBefore !== null && notBefore <= at
-  const ramped = ramp !== null && ramp.until <= at
-  const permitEnds = permits.length > 0 && permits.some(({ until }) => until <= at)
-  const waiterEnds = waiters.length > 0 && waiters.some(({ until }) => until < at)
-  if (!cooled && !ramped && !permitEnds && !waiterEnds) return admission
-  for (const { id, until } of permits) if (until <= at) commands.push({ type: 'reclaim', id })
-  for (const { id, until } of waiters)
-    if (until < at) commands.push({ type: 'refuse', id, reason: 'waitedTooLong' })
+  const { permits, notBefore, ramp } = admission
+  const lost = permits.filter(({ until }) => until <= at)
+  const isCooled = notBefore !== null && notBefore <= at
+  const isRamped = ramp !== null && ramp.until <= at
+  const next = withRefused(admission, ({ until }) => until < at, commands)
+  if (lost.length === 0 && !isCooled && !isRamped) return next
+  for (const { id } of lost) commands.push({ type: 'reclaim', id })
   return {
-    ...admission,
+    ...next,
     // Filled along the ramp before the ramp goes: past time is credited at the rate it had.
-    budget: ramped ? refilled(admission.budget, flowOf(admission, config), at) : admission.budget,
-    permits: permits.filter(({ until }) => until > at),
-    waiters: waiters.filter(({ until }) => until >= at),
-    notBefore: cooled ? null : notBefore,
-    ramp: ramped ? null : ramp,
+    budget: isRamped ? refilled(next.budget, flowOf(next, config), at) : next.budget,
+    permits: lost.length > 0 ? permits.filter(({ until }) => until > at) : permits,
+    notBefore: isCooled ? null : notBefore,
+    ramp: isRamped ? null : ramp,
   }
 }
 

@@ -96,7 +96,7 @@ export function limiterMachine(config: RateLimitConfig) {
   ) =>
     base.enqueueActions(({ context, event, enqueue }) => {
       const { next, commands } = decide(context, event)
-      enqueue.assign(next)
+      enqueue.assign(() => next)
       for (const command of commands) enqueue.emit(command)
     })
   const serving = (step: (context: LimiterContext, event: LimiterEvent) => LimiterContext) =>

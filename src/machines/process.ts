@@ -67,7 +67,11 @@ export function processMachine({ graceMs, stopMsMax }: ProcessPolicy = processPo
       ),
       giveGrace: base.assign(({ event }) => ({ dueAt: event.at + graceMs })),
       limitStop: base.assign(({ event }) => ({ dueAt: event.at + stopMsMax })),
-      endLate: base.assign({ exitCode: 1, dueAt: null }),
+      endLate: base.assign(({ context }) => ({
+        exitCode: 1,
+        reason: `${context.reason}; closing took longer than ${stopMsMax} ms`,
+        dueAt: null,
+      })),
       end: base.assign({ dueAt: null }),
     },
   })

@@ -90,7 +90,10 @@ describe('the exit code', () => {
     const process = stopping()
     expect(process.advance(3_999).state).toBe('stopping')
     expect(process.advance(1).state).toBe('stopped')
-    expect(exitOf(stopRequested, { type: 'DUE' })).toEqual({ exitCode: 1, reason: 'SIGTERM' })
+    expect(exitOf(stopRequested, { type: 'DUE' })).toEqual({
+      exitCode: 1,
+      reason: 'SIGTERM; closing took longer than 4000 ms',
+    })
   })
 })
 
