@@ -26,6 +26,8 @@ export class WriteBehind {
   readonly #dirty = new BoundedQueue<Cell>(Number.POSITIVE_INFINITY)
   /** By id, until the store has answered. */
   readonly #removals = new Map<string, SnapshotWrite>()
+  /** How much of what waits is to be written without another delay. */
+  #backlog = 0
   #cancelTimer: Cancel | undefined
   #isWriting = false
   #isDropped = false
@@ -58,6 +60,7 @@ export class WriteBehind {
   hurry(): void {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
+    this.#backlog = this.#waiting
     if (!this.#isWriting && !this.#isDropped) this.#writeGroup()
   }
 
@@ -88,12 +91,14 @@ export class WriteBehind {
   #writeGroup(): void {
     const { store, writesMax } = this.#options
     const removals = [...this.#removals.values()].slice(0, writesMax)
+    this.#backlog -= removals.length
     const cells: Cell[] = []
     const writes = [...removals]
     while (writes.length < writesMax) {
       const cell = this.#dirty.shift()
       if (!cell) break
       cell.isDirty = false
+      this.#backlog--
       if (cell.phase !== 'gone') this.#encode(cell, cells, writes)
     }
     if (writes.length === 0) {
@@ -117,6 +122,7 @@ export class WriteBehind {
       })
     const failed = (error: unknown) =>
       answered(() => {
+        this.#backlog = 0
         this.#options.onFailed(cells, error)
         this.#tellIdle()
         this.#arm()
@@ -145,10 +151,13 @@ export class WriteBehind {
     cell.isStored = true
   }
 
+  get #waiting(): number {
+    return this.#dirty.size + this.#removals.size
+  }
+
   #goOn(): void {
-    const waiting = this.#dirty.size + this.#removals.size
-    if (waiting >= this.#options.writesMax || this.#idleWaiters.length > 0) this.#writeGroup()
-    else if (waiting > 0) this.#arm()
+    if (this.#backlog > 0 || this.#idleWaiters.length > 0) this.#writeGroup()
+    else if (this.#waiting > 0) this.#arm()
   }
 
   #tellIdle(): void {
