@@ -253,6 +253,7 @@ export class ActorLife {
     if (snapshot.status === 'done') this.#finish(cell, snapshot)
     else if (kind.isDurable && snapshot.tags.has('asleep') && cell.isAtRest)
       this.evict(cell, 'asked')
+    else if (cell.isDirty && snapshot.tags.has('urgent')) this.#writer.hurry()
   }
 
   #adopt(cell: Cell, snapshot: MachineSnapshot): void {
@@ -302,11 +303,11 @@ export class ActorLife {
 
   // ── ending and sleeping ─────────────────────────────────────────────────────────────────────
 
-  #finish(cell: Cell, { value, output }: MachineSnapshot): void {
+  #finish(cell: Cell, { value, output, tags }: MachineSnapshot): void {
     const state = stateName(value)
     this.#events.emit('actor.finished', () => ({ ...this.#about(cell), state, output }))
     this.#forget(cell)
-    if (cell.isStored) this.#writer.remove(cell.id, cell.fence)
+    if (cell.isStored && !tags.has('succeeded')) this.#writer.remove(cell.id, cell.fence)
   }
 
   /** Out of every map; what still waits for it can no longer be delivered. */

@@ -172,12 +172,11 @@ export function statechartOf(machine: Machine): Statechart {
     },
 
     persist(snapshot) {
-      const { value, context, historyValue } = machine.getPersistedSnapshot(
-        snapshot,
-      ) as MachineSnapshot
-      return Object.keys(historyValue).length > 0
-        ? { value, context, history: historyValue }
-        : { value, context }
+      const { value, context, historyValue } = snapshot
+      // Only history needs XState's help: it refers to nodes of the machine.
+      if (Object.keys(historyValue).length === 0) return { value, context }
+      const persisted = machine.getPersistedSnapshot(snapshot) as MachineSnapshot
+      return { value, context, history: persisted.historyValue }
     },
 
     restore(state) {

@@ -57,7 +57,7 @@ const types = {
   context: {} as BreakerContext,
   events: {} as BreakerEvent,
   emitted: {} as BreakerCommand,
-  tags: {} as 'checkpoint' | 'evictable',
+  tags: {} as 'checkpoint' | 'evictable' | 'urgent',
 }
 
 // Domains that failed together do not come back together.
@@ -169,7 +169,7 @@ export function breakerMachine(config: RateLimitConfig) {
       },
       open: {
         description: 'The domain is left alone until the deadline.',
-        tags: ['checkpoint'],
+        tags: ['checkpoint', 'urgent'],
         on: {
           ADMIT: { actions: 'refuse', description: 'Not before the deadline.' },
           DUE: {

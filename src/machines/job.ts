@@ -109,7 +109,7 @@ const base = setup({
     events: {} as JobMessage & Stamp,
     input: {} as JobInput,
     emitted: {} as JobCommand,
-    tags: {} as 'checkpoint' | 'evictable' | 'asleep',
+    tags: {} as 'checkpoint' | 'evictable' | 'asleep' | 'succeeded',
   },
 })
 
@@ -397,7 +397,11 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
       failed: { type: 'final', description: 'It failed in a way that trying again cannot mend.' },
       dead: { type: 'final', description: 'Every attempt failed; it lies with the dead letters.' },
       cancelled: { type: 'final', description: 'Somebody called it off.' },
-      lost: { type: 'final', description: 'Another node holds the lease; nothing was written.' },
+      lost: {
+        type: 'final',
+        tags: ['succeeded'],
+        description: 'Another node holds the lease; nothing was written.',
+      },
     },
     options: { maxIterations: 100 },
   })

@@ -69,7 +69,7 @@ const types = {
   events: {} as LimiterEvent,
   input: {} as LimiterInput,
   emitted: {} as LimiterCommand,
-  tags: {} as 'checkpoint' | 'evictable',
+  tags: {} as 'checkpoint' | 'evictable' | 'urgent',
 }
 
 export function limiterMachine(config: RateLimitConfig) {
@@ -303,7 +303,7 @@ export function limiterMachine(config: RateLimitConfig) {
       },
       cooling: {
         description: 'The server has said when to come back; nothing is granted before that.',
-        tags: ['checkpoint'],
+        tags: ['checkpoint', 'urgent'],
         always: {
           guard: 'hasCooled',
           target: 'pacing',
