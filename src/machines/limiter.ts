@@ -12,11 +12,10 @@
  * abandoned in the end. Asking again with the same id costs nothing: commands may be repeated.
  */
 import { setup } from 'xstate'
+import { type Acquaintance, forgotten, learned, slowlyStarted } from './acquaintance.ts'
 import {
-  type Admission,
   type AdmissionCommand,
   type Admitted,
-  flowOf,
   isGrantable,
   isKnown,
   kept,
@@ -26,18 +25,14 @@ import {
   served,
   withdrawn,
 } from './admission.ts'
-import { emptyBudget, refilled } from './budget.ts'
+import { emptyBudget } from './budget.ts'
 import { type Feedback, isDirected } from './feedback.ts'
-import { initialLatency, type Latency, observe, speedOf } from './latency.ts'
-import { slowsDown } from './outcome.ts'
-import type { Pace } from './pace.ts'
+import { initialLatency } from './latency.ts'
 import type { RateLimitConfig } from './rate-limit-config.ts'
 import type { Stamp } from './stamp.ts'
 import { strategyOf } from './strategy.ts'
 
-export interface LimiterContext extends Admission {
-  readonly latency: Latency
-}
+export type LimiterContext = Acquaintance
 
 export interface LimiterInput extends Stamp {
   /** Tokens to begin with, from one who knows that the domain has not been asked lately. */
@@ -107,7 +102,7 @@ export function limiterMachine(config: RateLimitConfig) {
   const join = (context: LimiterContext, event: LimiterEvent) =>
     queued(context, requestOf(event), event.at, config)
   const learn = (context: LimiterContext, event: LimiterEvent) =>
-    withReturned(learned(context, event, config), event)
+    withReturned(learned(context, feedbackOf(event), event.at, config), event)
   const restart = (context: LimiterContext, event: LimiterEvent) => restarted(context, event.at)
   const slowStart = (context: LimiterContext, event: LimiterEvent) =>
     slowlyStarted(context, event.at, config)
@@ -362,6 +357,11 @@ function requestOf(event: LimiterEvent): Request {
   return event
 }
 
+function feedbackOf(event: LimiterEvent): Feedback {
+  if (event.type !== 'FEEDBACK') throw new Error(`${event.type} teaches nothing.`)
+  return event
+}
+
 /** Without the permit or the place in the queue that this event ends. */
 function withReturned(context: LimiterContext, event: LimiterEvent): LimiterContext {
   const id = endedBy(event)
@@ -389,57 +389,4 @@ function grantsOf({ permits }: LimiterContext, wanted: string): LimiterCommand[]
   return permits
     .filter(({ id }) => id === wanted)
     .map(({ id, until }) => ({ type: 'grant', id, until, waitedMs: 0 }))
-}
-
-/** The answer's speed is judged before it moves the yardstick, and past time keeps its old rate. */
-function learned(
-  context: LimiterContext,
-  event: LimiterEvent,
-  config: RateLimitConfig,
-): LimiterContext {
-  if (event.type !== 'FEEDBACK') return context
-  const { at, id, latencyMs, retryAfterMs } = event
-  const { latency, permits, notBefore } = context
-  const speed = latencyMs === null ? 'slow' : speedOf(latency, latencyMs, config)
-  if (latencyMs !== null) observe(latency, latencyMs, config)
-  const grantedAt = permits.find((permit) => permit.id === id)?.grantedAt ?? at
-  const cooledAt = isDirected(event) ? at + (retryAfterMs ?? 0) : null
-  return {
-    ...context,
-    budget: refilled(context.budget, flowOf(context, config), at),
-    pace: paced(context.pace, event, { at, grantedAt, speed }, config),
-    notBefore: cooledAt === null ? notBefore : Math.max(cooledAt, notBefore ?? 0),
-  }
-}
-
-function paced(
-  pace: Pace,
-  feedback: Feedback,
-  seen: Parameters<ReturnType<typeof strategyOf>['onSuccess']>[1],
-  config: RateLimitConfig,
-): Pace {
-  const strategy = strategyOf(config)
-  if (slowsDown(feedback.kind) || isDirected(feedback))
-    return strategy.onSlowDown(pace, seen, config)
-  return feedback.kind === 'success' ? strategy.onSuccess(pace, seen, config) : pace
-}
-
-function slowlyStarted(
-  context: LimiterContext,
-  at: number,
-  { slowStartMs, slowStartShare }: RateLimitConfig,
-): LimiterContext {
-  const ramp = { from: at, until: at + slowStartMs, share: slowStartShare }
-  return { ...restarted(context, at), ramp: slowStartMs > 0 ? ramp : null }
-}
-
-function forgotten(context: LimiterContext, at: number, config: RateLimitConfig): LimiterContext {
-  return {
-    ...context,
-    budget: refilled(context.budget, flowOf(context, config), at),
-    pace: strategyOf(config).initial(config),
-    latency: initialLatency(config),
-    notBefore: null,
-    ramp: null,
-  }
 }
