@@ -29,10 +29,6 @@ export class TurnLoop {
     this.#options = options
   }
 
-  get timers(): number {
-    return this.#timers.size
-  }
-
   get isQuiet(): boolean {
     return this.#ready.size === 0
   }

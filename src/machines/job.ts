@@ -184,8 +184,6 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
       }),
       decideCancelled: base.assign({ decision: { kind: 'cancelled' }, dueAt: null }),
       decideHandBack: base.assign(({ event }) => ({ decision: parked(event.at), dueAt: null })),
-      /** The pause goes on in the queue. */
-      decideHandBackPause: base.assign({ dueAt: null }),
       takeCount: base.assign(({ context, event }) =>
         event.type === 'COUNTED' ? { attempt: event.attempt } : context,
       ),
@@ -215,6 +213,13 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
       })),
     },
   })
+
+  const calledOff = {
+    target: 'settling',
+    actions: 'decideCancelled',
+    description: 'Somebody no longer wants it.',
+  } as const
+  const leaseLost = { target: 'lost', description: 'Another node has it now.' } as const
 
   return machine.createMachine({
     id: definition.id,
@@ -306,17 +311,13 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
               description: 'The pause is over and cost no attempt.',
             },
           ],
-          CANCELLED: {
-            target: 'settling',
-            actions: 'decideCancelled',
-            description: 'Somebody no longer wants it.',
-          },
+          CANCELLED: calledOff,
           DRAINED: {
             target: 'settling',
-            actions: 'decideHandBackPause',
+            actions: 'stopTimer',
             description: 'The process stops: the rest of the pause is waited out in the queue.',
           },
-          LEASE_LOST: { target: 'lost', description: 'Another node has it now.' },
+          LEASE_LOST: leaseLost,
           RESUMED: [
             {
               guard: 'isClaimedAnew',
@@ -337,16 +338,12 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
             actions: ['takeCount', 'beginAttempt'],
             description: 'Counted: on from the step where it stood.',
           },
-          CANCELLED: {
-            target: 'settling',
-            actions: 'decideCancelled',
-            description: 'Somebody no longer wants it.',
-          },
+          CANCELLED: calledOff,
           DRAINED: {
             target: 'settling',
             description: 'The process stops: the next claim counts the attempt.',
           },
-          LEASE_LOST: { target: 'lost', description: 'Another node has it now.' },
+          LEASE_LOST: leaseLost,
           RESUMED: [
             {
               guard: 'isClaimedAnew',
@@ -374,7 +371,7 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
             { guard: 'isCancelled', target: 'cancelled', description: 'It was called off.' },
             { target: 'released', description: 'It is back in the queue.' },
           ],
-          LEASE_LOST: { target: 'lost', description: 'Another node has it now.' },
+          LEASE_LOST: leaseLost,
           RESUMED: {
             actions: ['renewLease', 'settle'],
             description: 'Back after a crash: the commit had not happened.',
