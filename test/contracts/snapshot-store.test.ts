@@ -1,8 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { describe } from 'vitest'
 import { MemorySnapshots } from '../../src/actors/memory-snapshots.ts'
+import { redisSnapshots } from '../../src/runtime/redis/redis-snapshots.ts'
 import { openSqliteSnapshots } from '../../src/runtime/sqlite-snapshots.ts'
+import { useRedis } from '../provision/use-server.ts'
+import { connectedRedis } from '../runtime/redis/connected-redis.ts'
 import { snapshotStoreContract } from './snapshot-store.ts'
 
 snapshotStoreContract('memory', () => ({ store: new MemorySnapshots(), close: () => {} }))
@@ -22,4 +26,16 @@ snapshotStoreContract('a SQLite file', () => {
       rmSync(folder, { recursive: true })
     },
   }
+})
+
+describe('on a real server', () => {
+  const redis = useRedis()
+  let opened = 0
+
+  snapshotStoreContract('Redis', async () => {
+    // No test asserts how fast it is: a busy machine may take its time.
+    const connection = await connectedRedis(redis.url, { commandTimeoutMs: 20_000 })
+    const store = redisSnapshots(connection, { keyPrefix: `test-${opened++}:` })
+    return { store, close: () => connection.close() }
+  })
 })

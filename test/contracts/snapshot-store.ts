@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type {
+  Eventually,
   SnapshotStore,
   SnapshotWrite,
   StoredSnapshot,
@@ -8,17 +9,17 @@ import type {
 
 export interface OpenedStore {
   readonly store: SnapshotStore
-  close(): void
+  close(): Eventually<void>
 }
 
 /** What every snapshot store has to keep, whatever it is made of. */
-export function snapshotStoreContract(name: string, open: () => OpenedStore): void {
+export function snapshotStoreContract(name: string, open: () => Eventually<OpenedStore>): void {
   describe(`snapshots in ${name}`, () => {
     let opened: OpenedStore
-    beforeEach(() => {
-      opened = open()
+    beforeEach(async () => {
+      opened = await open()
+      return async () => await opened.close()
     })
-    afterEach(() => opened.close())
 
     const load = async (...ids: string[]) => await opened.store.load(ids)
     const write = async (...writes: SnapshotWrite[]): Promise<readonly WriteVerdict[]> =>
