@@ -1,4 +1,5 @@
 import type { DeadLetter } from './dead-letters.ts'
+import { TypedEvents } from './typed-events.ts'
 
 interface About {
   readonly kind: string
@@ -34,40 +35,5 @@ export interface HostEventMap {
 }
 
 export type HostEventName = keyof HostEventMap
-type Listener<N extends HostEventName> = (event: HostEventMap[N]) => void
 
-/** Hints, not commands: a listener that throws harms nobody and is reported to `onListenerError`. */
-export class HostEvents {
-  readonly #listeners = new Map<HostEventName, Set<Listener<never>>>()
-  readonly #onListenerError: (error: unknown) => void
-
-  constructor(onListenerError: (error: unknown) => void) {
-    this.#onListenerError = onListenerError
-  }
-
-  on<N extends HostEventName>(name: N, listener: Listener<N>): () => void {
-    const listeners = this.#listeners.get(name) ?? new Set()
-    this.#listeners.set(name, listeners)
-    listeners.add(listener)
-    return () => {
-      listeners.delete(listener)
-    }
-  }
-
-  /** The event is built only when somebody listens: most of these happen once per job. */
-  emit<N extends HostEventName>(name: N, build: () => HostEventMap[N]): void {
-    const listeners = this.#listeners.get(name)
-    if (!listeners || listeners.size === 0) return
-    const event = build()
-    for (const listener of listeners) this.tell(listener as Listener<N>, event)
-  }
-
-  /** What the listener throws is reported and goes no further. */
-  tell<T>(listener: (event: T) => void, event: T): void {
-    try {
-      listener(event)
-    } catch (error) {
-      this.#onListenerError(error)
-    }
-  }
-}
+export class HostEvents extends TypedEvents<HostEventMap> {}

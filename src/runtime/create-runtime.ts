@@ -1,0 +1,95 @@
+/**
+ * A runtime for a program of one's own: opens the stores that the options name, and closes them.
+ *
+ *   const runtime = await createRuntime({ data: './data', jobs: [hello] })
+ *   await runtime.start()
+ *   await runtime.submit({ type: 'hello', body: { name: 'world' } })
+ */
+import type { Clock } from '../actors/ports.ts'
+import type { AnyJob } from '../jobs/define-job.ts'
+import { httpRequest } from '../jobs/http-request/http-request.ts'
+import { systemClock } from './clock.ts'
+import { JobTypes } from './job-types.ts'
+import { nodeIdentity } from './node-identity.ts'
+import { openStores } from './open-stores.ts'
+import { systemBytes, systemChance } from './random.ts'
+import { Runtime, type RuntimeLimits, runtimeLimits } from './runtime.ts'
+import { lockDirectory } from './store/directory-lock.ts'
+import type { NodeCard, Retention } from './store/job-store.ts'
+import { version } from './version.ts'
+
+export interface RuntimeOptions extends Partial<RuntimeLimits> {
+  /** The data directory: the node's name and, without `databaseUrl`, the database. */
+  readonly data: string
+  /** PostgreSQL; without it the embedded SQLite. */
+  readonly databaseUrl?: string | undefined
+  /** Snapshots of jobs that run on PostgreSQL; without it they are kept in memory. */
+  readonly redisUrl?: string | undefined
+  /** Besides the built-in types. */
+  readonly jobs?: readonly AnyJob[]
+  readonly role?: NodeCard['role']
+  readonly address?: string | null
+  readonly retention?: Partial<Retention>
+  readonly clock?: Clock
+  onListenerError?(error: unknown): void
+}
+
+export const defaultRetention: Retention = {
+  endedMs: 7 * 24 * 3_600_000,
+  failedMs: 30 * 24 * 3_600_000,
+  bytesMax: 10 * 1024 ** 3,
+}
+
+/** How long running jobs may take to finish when `stop` is not told otherwise. */
+const GRACE_MS = 5_000
+
+export interface OwnRuntime extends Runtime {
+  /** Lets running jobs finish for `graceMs`, hands back the rest, closes everything. */
+  stop(options?: { readonly graceMs?: number }): Promise<void>
+}
+
+/** Rejects with `StoreRefused` or `JobTypesRefused`, saying what to do. */
+export async function createRuntime(options: RuntimeOptions): Promise<OwnRuntime> {
+  const { clock = systemClock, role = 'all', address = null } = options
+  const types = new JobTypes([httpRequest, ...(options.jobs ?? [])])
+  const lock = await lockDirectory(options.data)
+  try {
+    const id = await nodeIdentity(options.data, systemBytes)
+    const limits = { ...runtimeLimits, ...given(options) }
+    const stores = await openStores({ ...options, clock, leaseMs: limits.leaseMs })
+    const runtime = new Runtime({
+      clock,
+      chance: systemChance,
+      bytes: systemBytes,
+      store: stores.jobs,
+      snapshots: stores.snapshots,
+      types,
+      node: { id, role, address, version: version.version },
+      limits,
+      retention: { ...defaultRetention, ...options.retention },
+      onListenerError: options.onListenerError ?? (() => {}),
+    })
+    return Object.assign(runtime, {
+      async stop({ graceMs = GRACE_MS }: { readonly graceMs?: number } = {}) {
+        const grace = Promise.withResolvers<void>()
+        const cancel = clock.wakeAt(clock.now() + graceMs, grace.resolve)
+        await Promise.race([runtime.drain(), grace.promise])
+        cancel()
+        await runtime.end()
+        await stores.close()
+        await lock.release()
+      },
+    })
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+function given(options: RuntimeOptions): Partial<RuntimeLimits> {
+  return Object.fromEntries(
+    Object.keys(runtimeLimits)
+      .map((name) => [name, options[name as keyof RuntimeLimits]])
+      .filter(([, value]) => value !== undefined),
+  )
+}

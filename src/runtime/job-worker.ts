@@ -1,0 +1,436 @@
+/**
+ * The jobs this node holds. Claimed jobs wait here until there is room to run them; each that runs
+ * is an actor on the host, and what its machine asks for is done here.
+ *
+ * What holds
+ * - At most `concurrency` jobs run at a time, at most `prefetch` wait.
+ * - A job leaves only through the store: settled, or known to be lost.
+ * - While the store cannot be reached, decisions wait and are repeated; nothing is dropped.
+ */
+import type { ActorHost, Actors } from '../actors/host.ts'
+import type { Clock } from '../actors/ports.ts'
+import type { TypedEvents } from '../actors/typed-events.ts'
+import type { Decision } from '../machines/decision.ts'
+import type { HandlerJobCommand } from '../machines/handler-job.ts'
+import type { JobCommand, JobInput, JobMessage } from '../machines/job.ts'
+import type { StatesJobCommand, StatesJobMessage } from '../machines/states-job.ts'
+import { JobRun, type RunWorld, resultText, valueProblem } from './job-run.ts'
+import { hasStates, type JobTypes, type RegisteredType } from './job-types.ts'
+import type { RuntimeEventMap, SettledAs } from './runtime-events.ts'
+import { Settler } from './settler.ts'
+import { type ClaimedJob, type JobQueue, type Settlement, storeLimits } from './store/job-store.ts'
+
+export interface WorkerOptions {
+  readonly clock: Clock
+  readonly host: ActorHost
+  readonly queue: JobQueue
+  readonly types: JobTypes
+  readonly nodeId: string
+  readonly events: TypedEvents<RuntimeEventMap>
+  readonly fetch: typeof globalThis.fetch
+  readonly concurrency: number
+  readonly prefetch: number
+  /** Jobs of one domain held at a time; those without a domain are not counted. */
+  readonly domainJobsMax: number
+  /** There is room for more. */
+  onRoom(): void
+  /** A job went back to the queue for this long. */
+  onDelayed(delayMs: number): void
+}
+
+type Message = JobMessage | StatesJobMessage
+type Command = JobCommand | HandlerJobCommand | StatesJobCommand
+
+interface LiveJob {
+  readonly claimed: ClaimedJob
+  readonly type: RegisteredType
+  readonly actors: Actors<Message>
+  attempt: number
+  run: JobRun | undefined
+  progress: { done: number; total: number | null; note: string } | undefined
+}
+
+const PROGRESS_EVERY_MS = 500
+
+export class JobWorker {
+  readonly #options: WorkerOptions
+  readonly #kinds = new Map<string, Actors<Message>>()
+  readonly #waiting: LiveJob[] = []
+  readonly #running = new Map<string, LiveJob>()
+  /** Claimed again before its last life here had ended: begins when that is over. */
+  readonly #held = new Map<string, LiveJob>()
+  readonly #perDomain = new Map<string, number>()
+  readonly #settler: Settler
+  #suspects = 0
+  #isDraining = false
+  #isProgressArmed = false
+  #idleWaiters: (() => void)[] = []
+
+  constructor(options: WorkerOptions) {
+    this.#options = options
+    const { clock, host, queue, nodeId, events, types } = options
+    this.#settler = new Settler({ clock, queue, nodeId, events })
+    for (const [kind, { definition }] of types.kinds)
+      this.#kinds.set(
+        kind,
+        host.register<Message, Command>({
+          name: kind,
+          chart: (key) => (this.#held.get(key) ?? this.#running.get(key))!.type.chart,
+          isDurable: true,
+          isWriteAhead: hasStates(definition),
+          onFenced: { type: 'LEASE_LOST' },
+          perform: (command, key) => this.#perform(command, key),
+        }),
+      )
+    const ended = ({ kind, key }: { kind: string; key: string }) => {
+      const heir = this.#kinds.has(kind) && this.#held.get(key)
+      if (heir) clock.soon(() => this.#begin(heir))
+    }
+    host.on('actor.finished', ended)
+    host.on('actor.evicted', ended)
+    host.on('actor.quarantined', ({ kind, key, error }) => {
+      if (this.#kinds.has(kind)) this.#giveUp(key, error)
+    })
+  }
+
+  // ── for the claimer ─────────────────────────────────────────────────────────────────────────
+
+  get room(): number {
+    if (this.#isDraining) return 0
+    const { concurrency, prefetch } = this.#options
+    return Math.max(0, concurrency + prefetch - this.size)
+  }
+
+  /** Jobs held, running or not. */
+  get size(): number {
+    return this.#running.size + this.#waiting.length
+  }
+
+  get running(): number {
+    return this.#running.size
+  }
+
+  get takesSuspect(): boolean {
+    return this.#suspects === 0
+  }
+
+  /** Domains of which this node holds as many jobs as it may. */
+  get fullDomains(): string[] {
+    const { domainJobsMax } = this.#options
+    return [...this.#perDomain].filter(([, jobs]) => jobs >= domainJobsMax).map(([name]) => name)
+  }
+
+  take(claimed: readonly ClaimedJob[]): void {
+    for (const job of claimed) {
+      const type = this.#options.types.get(job.type)
+      if (this.#isDraining || !type) this.#handBack(job)
+      else if (job.isObsolete) this.#settler.settle(skipped(job), () => {})
+      else this.#admit({ claimed: job, type, ...fresh(job), actors: this.#kinds.get(type.kind)! })
+    }
+    this.#fill()
+  }
+
+  // ── for the desk, the lease and the end ─────────────────────────────────────────────────────
+
+  /** True when it is here and was told. */
+  cancel(id: string): boolean {
+    const live = this.#running.get(id)
+    if (live) live.actors.send(id, { type: 'CANCELLED' })
+    const waiting = this.#waiting.findIndex(({ claimed }) => claimed.id === id)
+    if (waiting >= 0) {
+      const [{ claimed } = this.#waiting[waiting]!] = this.#waiting.splice(waiting, 1)
+      this.#settler.settle({ id, fence: claimed.fence, kind: 'cancelled' }, () => {})
+      this.#dismiss(claimed)
+    }
+    return live !== undefined || waiting >= 0
+  }
+
+  peek(id: string) {
+    const live = this.#running.get(id)
+    return live?.actors.peek(id)
+  }
+
+  fenceOf(id: string): number | undefined {
+    const held = this.#running.get(id) ?? this.#waiting.find(({ claimed }) => claimed.id === id)
+    return held?.claimed.fence
+  }
+
+  /** The leases have ended: whatever is done here is written nowhere. */
+  loseAll(): number {
+    const lost = this.size
+    for (const { claimed } of this.#waiting.splice(0)) this.#dismiss(claimed)
+    for (const [id, { actors }] of this.#running) actors.send(id, { type: 'LEASE_LOST' })
+    for (const live of [...this.#running.values()]) this.#end(live, () => this.#tellLost(live))
+    this.#held.clear()
+    return lost
+  }
+
+  /** Takes and begins nothing more, gives back what waits; resolves when nothing runs. */
+  async drain(): Promise<void> {
+    this.#isDraining = true
+    for (const { claimed } of this.#waiting.splice(0)) {
+      this.#handBack(claimed)
+      this.#dismiss(claimed)
+    }
+    if (this.#running.size > 0) await new Promise<void>((done) => this.#idleWaiters.push(done))
+    await this.#settler.idle()
+  }
+
+  /** What still runs stops where it stands and goes back to the queue; it costs no attempt. */
+  release(): void {
+    for (const [id, { actors }] of this.#running) actors.send(id, { type: 'DRAINED' })
+  }
+
+  // ── beginning and ending ────────────────────────────────────────────────────────────────────
+
+  #admit(live: LiveJob): void {
+    this.#waiting.push(live)
+    const { domain, crashes } = live.claimed
+    if (domain !== '') this.#perDomain.set(domain, (this.#perDomain.get(domain) ?? 0) + 1)
+    if (crashes >= storeLimits.suspectCrashes) this.#suspects++
+  }
+
+  #dismiss({ domain, crashes }: ClaimedJob): void {
+    if (crashes >= storeLimits.suspectCrashes) this.#suspects--
+    if (domain === '') return
+    const left = (this.#perDomain.get(domain) ?? 1) - 1
+    if (left > 0) this.#perDomain.set(domain, left)
+    else this.#perDomain.delete(domain)
+  }
+
+  #fill(): void {
+    const { concurrency } = this.#options
+    let begun = 0
+    while (this.#running.size < concurrency && begun < this.#waiting.length)
+      this.#begin(this.#waiting[begun++]!)
+    if (begun > 0) this.#waiting.splice(0, begun)
+  }
+
+  #begin(live: LiveJob): void {
+    const { claimed, actors } = live
+    const { id, fence, attempt, attemptsMax } = claimed
+    this.#held.set(id, live)
+    const input: JobInput = { jobId: id, attempt, attemptsMax, fence }
+    const isNew = fence === 1
+    if (!actors.start(id, { input, fence, isNew })) {
+      // Counts as running from here on: its place is taken.
+      if (!this.#running.has(id)) this.#running.set(id, live)
+      return
+    }
+    this.#held.delete(id)
+    this.#running.set(id, live)
+    this.#tell('job.started', live, () => ({
+      waitedMs: Math.max(0, this.#options.clock.now() - claimed.createdAt),
+    }))
+  }
+
+  /** It is out of our hands: settled or lost. */
+  #end(live: LiveJob, tell: () => void): void {
+    const { id } = live.claimed
+    if (this.#running.get(id) !== live) return
+    this.#running.delete(id)
+    this.#dismiss(live.claimed)
+    tell()
+    this.#fill()
+    if (this.#running.size === 0) for (const wake of this.#idleWaiters.splice(0)) wake()
+    if (this.#waiting.length * 2 <= this.#options.prefetch) this.#options.onRoom()
+  }
+
+  #handBack({ id, fence }: ClaimedJob): void {
+    this.#settler.settle({ id, fence, kind: 'park', delayMs: 0, reason: 'handed back' }, () =>
+      this.#options.onDelayed(0),
+    )
+  }
+
+  /** Its actor cannot go on, and a person has to look at it. */
+  #giveUp(id: string, cause: unknown): void {
+    const live = this.#running.get(id)
+    if (!live) return
+    const message = `Its actor crashed too often: ${cause instanceof Error ? cause.message : cause}`
+    const error = { code: 'actor.quarantined', message }
+    this.#settle(live, { kind: 'dead', error }, live.claimed.fence)
+  }
+
+  // ── what the machines ask for ───────────────────────────────────────────────────────────────
+
+  #perform(command: Command, id: string): void {
+    const live = this.#running.get(id)
+    if (!live) return
+    switch (command.type) {
+      case 'run':
+      case 'perform':
+        live.attempt = command.attempt
+        live.run = new JobRun(this.#runWorld(live))
+        live.run.start(live.type.definition, live.claimed, command)
+        break
+      case 'abort':
+        live.run?.abort(reasonText[command.reason])
+        live.run = undefined
+        break
+      case 'countAttempt':
+        this.#countAttempt(live, command.attempt, command.fence)
+        break
+      case 'settle':
+        this.#settle(live, command.decision, command.fence)
+        break
+      default:
+        command satisfies never
+    }
+  }
+
+  #runWorld(live: LiveJob): RunWorld {
+    const { clock, fetch } = this.#options
+    const { claimed, actors } = live
+    const { id } = claimed
+    return {
+      clock,
+      fetch,
+      concluded: (outcome) => {
+        live.run = undefined
+        const problem = outcome.kind === 'done' ? valueProblem(outcome.result) : undefined
+        const error = { code: 'result.invalid', message: `The result cannot be kept: ${problem}` }
+        actors.send(id, {
+          type: 'CONCLUDED',
+          outcome: problem === undefined ? outcome : { kind: 'reject', error },
+        })
+      },
+      performed: (event) => {
+        live.run = undefined
+        actors.send(id, event)
+      },
+      checkpoint: async (checkpoint) => {
+        actors.send(id, { type: 'CHECKPOINTED', checkpoint })
+        await actors.saved(id)
+      },
+      progress: (done, total, note) => {
+        live.progress = { done, total, note }
+        this.#armProgress()
+        this.#tell('job.progressed', live, () => ({ done, total }))
+      },
+      log: (message, fields) => {
+        const { traceId, spanId } = claimed
+        this.#tell('job.logged', live, () => ({ message, fields, traceId, spanId }))
+      },
+      deaf: (reason) => this.#tell('job.deaf', live, () => ({ reason })),
+    }
+  }
+
+  #countAttempt(live: LiveJob, attempt: number, fence: number): void {
+    const { id } = live.claimed
+    this.#settler.note({ id, fence, attempt }, (verdict) => {
+      if (verdict === 'noted') live.actors.send(id, { type: 'COUNTED', attempt })
+      else this.#lost(live)
+    })
+  }
+
+  #settle(live: LiveJob, decision: Decision, fence: number): void {
+    const { id } = live.claimed
+    const settlement = this.#settlementOf(id, fence, decision)
+    this.#settler.settle(settlement, (verdict) => {
+      if (verdict === 'lost') {
+        this.#lost(live)
+        return
+      }
+      live.actors.send(id, { type: 'SETTLED' })
+      const as = verdict === 'overtaken' ? 'skipped' : settledAs[settlement.kind]
+      if ('delayMs' in settlement) this.#options.onDelayed(settlement.delayMs)
+      this.#end(live, () =>
+        this.#tell('job.settled', live, () => ({
+          as,
+          error: 'error' in settlement ? settlement.error : null,
+        })),
+      )
+    })
+  }
+
+  #settlementOf(id: string, fence: number, decision: Decision): Settlement {
+    switch (decision.kind) {
+      case 'done':
+        return { id, fence, kind: 'done', result: resultText(decision.result) ?? 'null' }
+      case 'requeue':
+      case 'park': {
+        const { runAt, ...rest } = decision
+        const delayMs = Math.max(0, Math.ceil(runAt - this.#options.clock.now()))
+        return { id, fence, ...rest, delayMs }
+      }
+      default:
+        return { id, fence, ...decision }
+    }
+  }
+
+  #lost(live: LiveJob): void {
+    live.actors.send(live.claimed.id, { type: 'LEASE_LOST' })
+    this.#end(live, () => this.#tellLost(live))
+  }
+
+  // ── telling ─────────────────────────────────────────────────────────────────────────────────
+
+  /** What a handler reports may come a thousand times a second; people look twice. */
+  #armProgress(): void {
+    if (this.#isProgressArmed) return
+    this.#isProgressArmed = true
+    const { clock } = this.#options
+    clock.wakeAt(clock.now() + PROGRESS_EVERY_MS, () => {
+      this.#isProgressArmed = false
+      for (const live of this.#running.values()) this.#passProgressOn(live)
+    })
+  }
+
+  #passProgressOn(live: LiveJob): void {
+    const { progress, claimed, actors } = live
+    if (!progress) return
+    live.progress = undefined
+    actors.send(claimed.id, { type: 'PROGRESSED', progress })
+    const note = { id: claimed.id, fence: claimed.fence, progress: JSON.stringify(progress) }
+    this.#settler.note(note, () => {})
+  }
+
+  #tellLost(live: LiveJob): void {
+    this.#tell('job.lost', live, () => ({}))
+  }
+
+  #tell<
+    N extends
+      | 'job.started'
+      | 'job.logged'
+      | 'job.progressed'
+      | 'job.settled'
+      | 'job.lost'
+      | 'job.deaf',
+  >(
+    name: N,
+    { claimed, attempt }: LiveJob,
+    more: () => Omit<RuntimeEventMap[N], 'id' | 'type' | 'domain' | 'attempt' | 'fence' | 'at'>,
+  ): void {
+    this.#options.events.emit(name, () => {
+      const { id, type, domain, fence } = claimed
+      const at = this.#options.clock.now()
+      return { id, type, domain, attempt, fence, at, ...more() } as unknown as RuntimeEventMap[N]
+    })
+  }
+}
+
+const reasonText: Readonly<Record<'cancelled' | 'leaseLost' | 'drained' | 'timedOut', string>> = {
+  cancelled: 'it was cancelled',
+  leaseLost: 'its lease was lost, and another node may have it',
+  drained: 'the process stops; it goes on elsewhere or later',
+  timedOut: 'it took too long',
+}
+
+const settledAs: Readonly<Record<Settlement['kind'], SettledAs>> = {
+  done: 'done',
+  skipped: 'skipped',
+  failed: 'failed',
+  dead: 'dead',
+  cancelled: 'cancelled',
+  requeue: 'requeued',
+  park: 'parked',
+}
+
+function fresh({ attempt }: ClaimedJob): Pick<LiveJob, 'attempt' | 'run' | 'progress'> {
+  return { attempt, run: undefined, progress: undefined }
+}
+
+function skipped({ id, fence }: ClaimedJob): Settlement {
+  return { id, fence, kind: 'skipped', reason: 'Its task is gone or no longer waits for it.' }
+}

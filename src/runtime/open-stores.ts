@@ -1,0 +1,44 @@
+import { join } from 'node:path'
+import { MemorySnapshots } from '../actors/memory-snapshots.ts'
+import type { Clock, SnapshotStore } from '../actors/ports.ts'
+import { openRedis } from './redis/redis-connection.ts'
+import { redisSnapshots } from './redis/redis-snapshots.ts'
+import { type JobStore, storeLimits } from './store/job-store.ts'
+import { openPostgresStore } from './store/postgres/postgres-store.ts'
+import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
+
+export interface StoreAddresses {
+  readonly data: string
+  readonly databaseUrl?: string | undefined
+  readonly redisUrl?: string | undefined
+  readonly clock: Clock
+  readonly leaseMs: number
+}
+
+export interface OpenStores {
+  readonly jobs: JobStore
+  readonly snapshots: SnapshotStore
+  close(): Promise<void>
+}
+
+/** PostgreSQL and Redis where they are named, else one SQLite file for both. */
+export async function openStores(addresses: StoreAddresses): Promise<OpenStores> {
+  const { data, databaseUrl, redisUrl, clock } = addresses
+  const limits = { ...storeLimits, leaseMs: addresses.leaseMs }
+  if (databaseUrl === undefined) {
+    const jobs = await openSqliteStore({ path: join(data, 'decorum.db'), clock, limits })
+    return { jobs, snapshots: jobs.snapshots, close: () => jobs.close() }
+  }
+  const jobs = await openPostgresStore({ url: databaseUrl, limits })
+  if (redisUrl === undefined)
+    return { jobs, snapshots: new MemorySnapshots(), close: () => jobs.close() }
+  const redis = openRedis(redisUrl)
+  return {
+    jobs,
+    snapshots: redisSnapshots(redis),
+    async close() {
+      await redis.close()
+      await jobs.close()
+    },
+  }
+}
