@@ -7,7 +7,18 @@ export type BodyCheck = (body: unknown) => readonly string[]
 /** Throws when the schema itself is wrong. */
 export function bodyCheck(schema: BodySchema<unknown> | undefined): BodyCheck {
   if (schema === undefined) return () => []
-  return isStandard(schema) ? standardCheck(schema) : jsonSchemaCheck(schema)
+  return neverThrowing(isStandard(schema) ? standardCheck(schema) : jsonSchemaCheck(schema))
+}
+
+/** A schema that stumbles over a body must not take down whatever else is submitted with it. */
+function neverThrowing(check: BodyCheck): BodyCheck {
+  return (body) => {
+    try {
+      return check(body)
+    } catch (error) {
+      return [`body cannot be checked: ${error instanceof Error ? error.message : error}`]
+    }
+  }
 }
 
 function isStandard(schema: BodySchema<unknown>): schema is StandardSchema<unknown> {
@@ -16,6 +27,7 @@ function isStandard(schema: BodySchema<unknown>): schema is StandardSchema<unkno
 
 function jsonSchemaCheck(schema: object): BodyCheck {
   // A body is checked as it is: nothing is filled in, converted or taken away.
+  if ('$async' in schema) throw new Error('its schema is asynchronous: leave out $async')
   const validate = new Ajv({ allErrors: true, strict: false }).compile(schema)
   return (body) => (validate(body) ? [] : (validate.errors ?? []).map(ajvProblem))
 }

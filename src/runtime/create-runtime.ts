@@ -7,9 +7,9 @@
  */
 import type { Clock } from '../actors/ports.ts'
 import type { AnyJob } from '../jobs/define-job.ts'
-import { httpRequest } from '../jobs/http-request/http-request.ts'
 import { systemClock } from './clock.ts'
 import { JobTypes } from './job-types.ts'
+import { builtInJobs } from './load-jobs.ts'
 import { nodeIdentity } from './node-identity.ts'
 import { openStores } from './open-stores.ts'
 import { systemBytes, systemChance } from './random.ts'
@@ -50,9 +50,37 @@ export interface OwnRuntime extends Runtime {
 
 /** Rejects with `StoreRefused` or `JobTypesRefused`, saying what to do. */
 export async function createRuntime(options: RuntimeOptions): Promise<OwnRuntime> {
+  const { clock = systemClock, jobs = [] } = options
+  const types = new JobTypes([...builtInJobs, ...jobs])
+  const { runtime, close } = await openRuntime({ ...options, types })
+  return Object.assign(runtime, {
+    async stop({ graceMs = GRACE_MS }: { readonly graceMs?: number } = {}) {
+      const grace = Promise.withResolvers<void>()
+      const cancel = clock.wakeAt(clock.now() + graceMs, grace.resolve)
+      await Promise.race([runtime.drain(), grace.promise])
+      cancel()
+      try {
+        await runtime.end()
+      } finally {
+        await close()
+      }
+    },
+  })
+}
+
+export interface OpenRuntime {
+  readonly runtime: Runtime
+  /** The stores and the lock on the data directory; comes after the runtime has ended. */
+  close(): Promise<void>
+}
+
+/** The same for who ends the runtime in steps of their own; rejects with `StoreRefused`. */
+export async function openRuntime({
+  types,
+  ...options
+}: Omit<RuntimeOptions, 'jobs'> & { readonly types: JobTypes }): Promise<OpenRuntime> {
   const { clock = systemClock, role = 'all', address = null } = options
-  const types = new JobTypes([httpRequest, ...(options.jobs ?? [])])
-  const lock = await lockDirectory(options.data)
+  const lock = lockDirectory(options.data)
   try {
     const id = await nodeIdentity(options.data, systemBytes)
     const limits = { ...runtimeLimits, ...given(options) }
@@ -69,24 +97,23 @@ export async function createRuntime(options: RuntimeOptions): Promise<OwnRuntime
       retention: { ...defaultRetention, ...options.retention },
       onListenerError: options.onListenerError ?? (() => {}),
     })
-    return Object.assign(runtime, {
-      async stop({ graceMs = GRACE_MS }: { readonly graceMs?: number } = {}) {
-        const grace = Promise.withResolvers<void>()
-        const cancel = clock.wakeAt(clock.now() + graceMs, grace.resolve)
-        await Promise.race([runtime.drain(), grace.promise])
-        cancel()
-        await runtime.end()
-        await stores.close()
-        await lock.release()
+    return {
+      runtime,
+      async close() {
+        try {
+          await stores.close()
+        } finally {
+          lock.release()
+        }
       },
-    })
+    }
   } catch (error) {
-    await lock.release()
+    lock.release()
     throw error
   }
 }
 
-function given(options: RuntimeOptions): Partial<RuntimeLimits> {
+function given(options: Partial<RuntimeLimits>): Partial<RuntimeLimits> {
   return Object.fromEntries(
     Object.keys(runtimeLimits)
       .map((name) => [name, options[name as keyof RuntimeLimits]])

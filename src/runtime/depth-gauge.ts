@@ -19,6 +19,7 @@ export class DepthGauge {
   readonly #options: DepthGaugeOptions
   #depth = Number.POSITIVE_INFINITY
   #countedAt = Number.NEGATIVE_INFINITY
+  #counting: Promise<void> | undefined
 
   constructor(options: DepthGaugeOptions) {
     this.#options = options
@@ -27,14 +28,22 @@ export class DepthGauge {
   /** Throws `QueueFull` when there is no room for so many more. */
   async assertRoomFor(jobs: number): Promise<void> {
     const { depthMax } = this.#options
-    if (this.#depth + jobs > depthMax) await this.#count()
+    if (this.#depth + jobs > depthMax) await this.#countOnce()
     if (this.#depth + jobs > depthMax) throw new QueueFull(this.#depth, depthMax, RETRY_AFTER_MS)
     this.#depth += jobs
   }
 
+  /** However many ask at a time. */
+  async #countOnce(): Promise<void> {
+    if (this.#options.clock.now() - this.#countedAt < COUNT_EVERY_MS) return
+    this.#counting ??= this.#count().finally(() => {
+      this.#counting = undefined
+    })
+    await this.#counting
+  }
+
   async #count(): Promise<void> {
     const { clock, desk } = this.#options
-    if (clock.now() - this.#countedAt < COUNT_EVERY_MS) return
     const { queued, scheduled } = (await desk.counts()).live
     this.#depth = queued + scheduled
     this.#countedAt = clock.now()

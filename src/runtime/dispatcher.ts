@@ -89,7 +89,7 @@ export class Dispatcher implements JobDispatcher {
       key: submission.key ?? null,
       domain,
       priority: submission.priority ?? 0,
-      runAt: submission.runAt === undefined ? null : Number(submission.runAt),
+      runAt: submission.runAt === undefined ? null : Math.floor(Number(submission.runAt)),
       attemptsMax: submission.attemptsMax ?? type.attemptsMax,
       taskId: submission.taskId ?? null,
       // A trace of its own, unless it is part of somebody's.
@@ -145,7 +145,7 @@ function unknownType(type: unknown, known: readonly string[]): string {
 
 /** The first thing that is wrong with it, in words. */
 function refusalOf(submission: Submission, { type, check }: RegisteredType): string | undefined {
-  const { key, priority, runAt, attemptsMax, taskId, body } = submission
+  const { key, priority, runAt, attemptsMax, taskId, tracing, body } = submission
   const { keyCharsMax, priorityMax } = submissionLimits
   if (key !== undefined && !isText(key, keyCharsMax))
     return `key must be a text of 1 to ${keyCharsMax} characters.`
@@ -157,6 +157,8 @@ function refusalOf(submission: Submission, { type, check }: RegisteredType): str
     return `attemptsMax must be a whole number from 1 to ${submissionLimits.attemptsMax}.`
   if (runAt !== undefined && !isWhole(Math.floor(Number(runAt)), 0, 8.64e15))
     return 'runAt must be a time: a Date or milliseconds since 1970.'
+  if (tracing !== undefined && !isTracing(tracing))
+    return 'tracing must have a traceId and a spanId, texts of 1 to 64 characters.'
   const problems = check(body)
   return problems.length > 0
     ? `The body does not fit "${type}": ${problems.join('; ')}.`
@@ -209,6 +211,10 @@ function isText(value: unknown, charsMax: number): boolean {
     value.isWellFormed() &&
     !value.includes('\0')
   )
+}
+
+function isTracing(tracing: Partial<NonNullable<Submission['tracing']>> | null): boolean {
+  return isText(tracing?.traceId, 64) && isText(tracing?.spanId, 64)
 }
 
 function isWhole(value: unknown, min: number, max: number): boolean {

@@ -46,6 +46,7 @@ export class Duty {
   start(): void {
     if (this.#isStarted) return
     this.#isStarted = true
+    this.#failures = 0
     this.wake()
   }
 

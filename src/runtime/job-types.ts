@@ -5,7 +5,7 @@
 import { type Statechart, statechartOf } from '../actors/statechart.ts'
 import type { AnyJob, HandlerJob, StatesJob } from '../jobs/define-job.ts'
 import { handlerJobMachine } from '../machines/handler-job.ts'
-import type { JobPolicy } from '../machines/job.ts'
+import type { JobMessage, JobPolicy } from '../machines/job.ts'
 import { statesJobMachine } from '../machines/states-job.ts'
 import { type BodyCheck, bodyCheck } from './body-check.ts'
 
@@ -100,7 +100,7 @@ function checked(candidate: unknown, index: number): AnyJob {
     return refuse("'type' must be dotted words, such as 'entity.match'.")
   if (typeof version !== 'string' || version === '')
     return refuse("'version' must be a text, such as '1.0'.")
-  if (schema !== undefined && (typeof schema !== 'object' || schema === null))
+  if (schema !== undefined && !isSchema(schema))
     return refuse("'schema' must be a JSON Schema or a Standard Schema.")
   if (domain !== undefined && typeof domain !== 'function')
     return refuse("'domain' must be a function of the body.")
@@ -129,11 +129,40 @@ function checkedStates(
       return refuse(`the state '${name}' needs another name: letters and digits, lower case first.`)
     if (typeof performers?.[name] !== 'function')
       return refuse(`'performers' must have a function '${name}' for the state of that name.`)
-    for (const target of Object.values(states[name]?.on ?? {}))
+    const { on } = states[name] ?? {}
+    if (on !== undefined && Object.keys(on).length === 0)
+      return refuse(`the state '${name}' leads nowhere: leave out 'on' where the job ends.`)
+    for (const [event, target] of Object.entries(on ?? {})) {
+      if (!/^[A-Z][A-Z0-9_]*$/.test(event) || lifecycleEvents.has(event))
+        return refuse(
+          `the event '${event}' of the state '${name}' needs another name: capitals, digits and _, and none of ${[...lifecycleEvents].join(', ')}.`,
+        )
       if (!names.includes(target))
         return refuse(`the state '${name}' leads to '${target}', which is not one of the states.`)
+    }
   }
   return job
+}
+
+/** What happens to every job; a state that took one of these for its own would not be told. */
+const lifecycleEvents: ReadonlySet<string> = new Set<JobMessage['type']>([
+  'CONCLUDED',
+  'CHECKPOINTED',
+  'PROGRESSED',
+  'COUNTED',
+  'SETTLED',
+  'CANCELLED',
+  'LEASE_LOST',
+  'DRAINED',
+  'DUE',
+  'RESUMED',
+])
+
+/** Those of some libraries are functions. */
+function isSchema(schema: unknown): boolean {
+  return typeof schema === 'function'
+    ? '~standard' in schema
+    : typeof schema === 'object' && schema !== null
 }
 
 function nameOf(candidate: unknown): string {

@@ -14,8 +14,9 @@ import type { Decision } from '../machines/decision.ts'
 import type { HandlerJobCommand } from '../machines/handler-job.ts'
 import type { JobCommand, JobInput, JobMessage } from '../machines/job.ts'
 import type { StatesJobCommand, StatesJobMessage } from '../machines/states-job.ts'
-import { JobRun, type RunWorld, resultText, valueProblem } from './job-run.ts'
+import { JobRun, type RunWorld } from './job-run.ts'
 import { hasStates, type JobTypes, type RegisteredType } from './job-types.ts'
+import { valueText } from './job-value.ts'
 import type { RuntimeEventMap, SettledAs } from './runtime-events.ts'
 import { Settler } from './settler.ts'
 import { type ClaimedJob, type JobQueue, type Settlement, storeLimits } from './store/job-store.ts'
@@ -32,6 +33,8 @@ export interface WorkerOptions {
   readonly prefetch: number
   /** Jobs of one domain held at a time; those without a domain are not counted. */
   readonly domainJobsMax: number
+  /** Somebody's code is about to run. */
+  onRun(id: string, type: string): void
   /** There is room for more. */
   onRoom(): void
   /** A job went back to the queue for this long. */
@@ -61,6 +64,7 @@ export class JobWorker {
   readonly #held = new Map<string, LiveJob>()
   readonly #perDomain = new Map<string, number>()
   readonly #settler: Settler
+  readonly #world: RunWorld
   #suspects = 0
   #isDraining = false
   #isProgressArmed = false
@@ -70,6 +74,7 @@ export class JobWorker {
     this.#options = options
     const { clock, host, queue, nodeId, events, types } = options
     this.#settler = new Settler({ clock, queue, nodeId, events })
+    this.#world = this.#runWorld()
     for (const [kind, { definition }] of types.kinds)
       this.#kinds.set(
         kind,
@@ -260,8 +265,9 @@ export class JobWorker {
       case 'run':
       case 'perform':
         live.attempt = command.attempt
-        live.run = new JobRun(this.#runWorld(live))
-        live.run.start(live.type.definition, live.claimed, command)
+        live.run = new JobRun(this.#world, live.claimed, command)
+        this.#options.onRun(id, live.type.type)
+        live.run.start(live.type.definition)
         break
       case 'abort':
         live.run?.abort(reasonText[command.reason])
@@ -278,40 +284,46 @@ export class JobWorker {
     }
   }
 
-  #runWorld(live: LiveJob): RunWorld {
+  #runWorld(): RunWorld {
     const { clock, fetch } = this.#options
-    const { claimed, actors } = live
-    const { id } = claimed
+    /** Whatever a run says after its job has left is about nothing. */
+    const ofJob = ({ claimed }: JobRun, tell: (live: LiveJob) => void) => {
+      const live = this.#running.get(claimed.id)
+      if (live?.claimed === claimed) tell(live)
+    }
     return {
       clock,
       fetch,
-      concluded: (outcome) => {
-        live.run = undefined
-        const problem = outcome.kind === 'done' ? valueProblem(outcome.result) : undefined
-        const error = { code: 'result.invalid', message: `The result cannot be kept: ${problem}` }
-        actors.send(id, {
-          type: 'CONCLUDED',
-          outcome: problem === undefined ? outcome : { kind: 'reject', error },
-        })
+      concluded: (run, outcome) =>
+        ofJob(run, (live) => {
+          live.run = undefined
+          live.actors.send(run.claimed.id, { type: 'CONCLUDED', outcome })
+        }),
+      performed: (run, event) =>
+        ofJob(run, (live) => {
+          live.run = undefined
+          live.actors.send(run.claimed.id, event)
+        }),
+      checkpoint: async ({ claimed }, checkpoint) => {
+        const live = this.#running.get(claimed.id)
+        live?.actors.send(claimed.id, { type: 'CHECKPOINTED', checkpoint })
+        await live?.actors.saved(claimed.id)
       },
-      performed: (event) => {
-        live.run = undefined
-        actors.send(id, event)
+      progress: (run, done, total, note) =>
+        ofJob(run, (live) => {
+          live.progress = { done, total, note }
+          this.#armProgress()
+          this.#tell('job.progressed', live, () => ({ done, total }))
+        }),
+      log: (run, message, fields) =>
+        ofJob(run, (live) => {
+          const { traceId, spanId } = run.claimed
+          this.#tell('job.logged', live, () => ({ message, fields, traceId, spanId }))
+        }),
+      deaf: ({ claimed, command }, reason) => {
+        const { attempt } = command
+        this.#tell('job.deaf', { claimed, attempt }, () => ({ reason }))
       },
-      checkpoint: async (checkpoint) => {
-        actors.send(id, { type: 'CHECKPOINTED', checkpoint })
-        await actors.saved(id)
-      },
-      progress: (done, total, note) => {
-        live.progress = { done, total, note }
-        this.#armProgress()
-        this.#tell('job.progressed', live, () => ({ done, total }))
-      },
-      log: (message, fields) => {
-        const { traceId, spanId } = claimed
-        this.#tell('job.logged', live, () => ({ message, fields, traceId, spanId }))
-      },
-      deaf: (reason) => this.#tell('job.deaf', live, () => ({ reason })),
     }
   }
 
@@ -346,7 +358,7 @@ export class JobWorker {
   #settlementOf(id: string, fence: number, decision: Decision): Settlement {
     switch (decision.kind) {
       case 'done':
-        return { id, fence, kind: 'done', result: resultText(decision.result) ?? 'null' }
+        return { id, fence, kind: 'done', result: valueText(decision.result) }
       case 'requeue':
       case 'park': {
         const { runAt, ...rest } = decision
@@ -399,7 +411,7 @@ export class JobWorker {
       | 'job.deaf',
   >(
     name: N,
-    { claimed, attempt }: LiveJob,
+    { claimed, attempt }: Pick<LiveJob, 'claimed' | 'attempt'>,
     more: () => Omit<RuntimeEventMap[N], 'id' | 'type' | 'domain' | 'attempt' | 'fence' | 'at'>,
   ): void {
     this.#options.events.emit(name, () => {

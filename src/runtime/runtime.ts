@@ -52,6 +52,8 @@ export interface RuntimeParts {
   readonly limits: RuntimeLimits
   readonly retention: Retention
   readonly politeFetch?: PoliteFetch
+  /** Somebody's code is about to run. */
+  readonly onRun?: (id: string, type: string) => void
   /** Where a listener that throws is reported. */
   onListenerError(error: unknown): void
 }
@@ -129,6 +131,7 @@ export class Runtime implements JobDispatcher {
       concurrency: limits.concurrency,
       prefetch: limits.prefetch,
       domainJobsMax: limits.domainJobsMax,
+      onRun: parts.onRun ?? (() => {}),
       onRoom: () => this.#claimer.wake(),
       onDelayed: (delayMs) => {
         if (delayMs === 0) this.#claimer.wake()

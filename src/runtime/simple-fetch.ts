@@ -46,7 +46,10 @@ export function simpleFetch(
           date: response.headers.get('date') ?? undefined,
           at: clock.now(),
         })
-        if (waitMs) rest(domain, clock.now() + waitMs)
+        // The one that was redirected to has asked; the one that leads there would lead there again.
+        if (waitMs)
+          for (const each of new Set([domain, domainOf(response.url) ?? domain]))
+            rest(each, clock.now() + waitMs)
       }
       return response
     },

@@ -4,7 +4,14 @@
  * file: who may write is decided by the statements themselves, against what is stored.
  */
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
-import type { SnapshotStore, SnapshotWrite, StoredSnapshot, WriteVerdict } from '../actors/ports.ts'
+import type {
+  SnapshotStore,
+  SnapshotWrite,
+  StoredSnapshot,
+  WriteVerdict,
+} from '../../../actors/ports.ts'
+import { systemClock } from '../../clock.ts'
+import { migrate } from './migrate.ts'
 import { inTransaction, openSqliteDatabase } from './sqlite-database.ts'
 
 export interface SqliteSnapshots extends SnapshotStore {
@@ -14,29 +21,25 @@ export interface SqliteSnapshots extends SnapshotStore {
 
 export function openSqliteSnapshots(path: string): SqliteSnapshots & { close(): void } {
   const database = openSqliteDatabase(path)
-  return { ...sqliteSnapshots(database), close: () => database.close() }
+  migrate(database, systemClock)
+  const { load, write } = sqliteSnapshots(database)
+  return {
+    load,
+    write: (writes) => (writes.length === 0 ? [] : inTransaction(database, () => write(writes))),
+    close: () => database.close(),
+  }
 }
 
-/** For a database that other stores share; the one who opened it closes it. */
+/**
+ * For a migrated database that other stores share; the one who opened it closes it, and makes a
+ * transaction around each `write`.
+ */
 export function sqliteSnapshots(database: DatabaseSync): SqliteSnapshots {
-  // `due_at` is REAL because the clock counts fractions of a millisecond.
-  database.exec(`
-    CREATE TABLE IF NOT EXISTS snapshots (
-      id     TEXT    NOT NULL PRIMARY KEY,
-      fence  INTEGER NOT NULL,
-      seq    INTEGER NOT NULL,
-      due_at REAL,
-      text   TEXT    NOT NULL
-    ) STRICT`)
   const load = loadStatement(database)
   const save = saveStatement(database)
   const remove = removeStatement(database)
   const apply = (write: SnapshotWrite) => (write.kind === 'save' ? save(write) : remove(write))
-  return {
-    load,
-    write: (writes) =>
-      writes.length === 0 ? [] : inTransaction(database, () => writes.map(apply)),
-  }
+  return { load, write: (writes) => writes.map(apply) }
 }
 
 /**
