@@ -2,6 +2,7 @@
 const benches: Readonly<Record<string, () => Promise<{ run(args: string[]): unknown }>>> = {
   actors: () => import('./actors.ts'),
   corpora: () => import('./corpora.ts'),
+  queue: () => import('./queue.ts'),
 }
 
 const [name = '', ...args] = process.argv.slice(2)

@@ -16,6 +16,12 @@ export interface ActorKind<E extends Letter, C extends Command> {
   perform(command: C, key: string): void
   /** Keep snapshots. Without it an actor lives in memory only and is never evicted. */
   readonly isDurable: boolean
+  /**
+   * What a step asks for is performed only when its checkpoint is in the store, so that no crash can
+   * fall back behind a state whose command was performed. Exempt are an actor's first step, states
+   * without the tag `checkpoint` or with the tag `repeatable`, and all while the store is away.
+   */
+  readonly isWriteAhead?: boolean
   readonly migrations?: Migrations
   /** Told to an actor whose snapshot was refused because somebody else has taken over. */
   readonly onFenced?: E

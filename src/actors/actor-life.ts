@@ -3,38 +3,23 @@
  * steps, crashes and restarts, sleeps or ends.
  */
 import { Cell, type CellGroup } from './cell.ts'
-import type { DeadLetters, DeadReason } from './dead-letters.ts'
+import { Checkpoints } from './checkpoints.ts'
+import type { DeadReason } from './dead-letters.ts'
 import { assertDeadlineMoved, deadlineOf } from './deadline.ts'
 import type { EvictionReason, HostEvents } from './host-events.ts'
-import type { Chance, Clock, SnapshotStore, StoredSnapshot, WriteVerdict } from './ports.ts'
-import { encodeSnapshot } from './snapshot-codec.ts'
+import { DUE, isFromHost, resumed } from './host-letters.ts'
+import type { LifeOptions } from './life-options.ts'
+import type { Chance, Clock, WriteVerdict } from './ports.ts'
 import { SnapshotLoader } from './snapshot-loader.ts'
-import { type Letter, type MachineSnapshot, type Step, stateName } from './statechart.ts'
-import { type SupervisionPolicy, superviseCrash } from './supervision.ts'
+import {
+  type Command,
+  type Letter,
+  type MachineSnapshot,
+  type Step,
+  stateName,
+} from './statechart.ts'
+import { superviseCrash } from './supervision.ts'
 import { TurnLoop } from './turn-loop.ts'
-import { WriteBehind } from './write-behind.ts'
-
-export interface LifeLimits {
-  readonly mailboxLettersMax: number
-  /** Events one actor may handle before the next has its turn. */
-  readonly fairShareEventsMax: number
-  /** Events in one turn before input and output have theirs. */
-  readonly turnEventsMax: number
-  /** A change waits at most this long before it is written. */
-  readonly snapshotDelayMs: number
-  readonly snapshotWritesMax: number
-}
-
-export interface LifeOptions {
-  readonly clock: Clock
-  readonly chance: Chance
-  readonly store: SnapshotStore
-  readonly limits: LifeLimits
-  readonly supervision: SupervisionPolicy
-  readonly events: HostEvents
-  readonly deadLetters: DeadLetters
-  onTurnEnd(): void
-}
 
 export class ActorLife {
   readonly #clock: Clock
@@ -43,7 +28,7 @@ export class ActorLife {
   readonly #events: HostEvents
   readonly #loop: TurnLoop
   readonly #loader: SnapshotLoader
-  readonly #writer: WriteBehind
+  readonly #checkpoints: Checkpoints
 
   constructor(options: LifeOptions) {
     const { clock, chance, store, limits, events } = options
@@ -66,15 +51,15 @@ export class ActorLife {
       onAlarm: (cell) => this.#alarmed(cell),
       onTurnEnd: () => {
         this.#loader.loadWaiting()
+        this.#checkpoints.hurryAwaited()
         options.onTurnEnd()
       },
     })
-    this.#writer = new WriteBehind({
+    this.#checkpoints = new Checkpoints({
       clock,
       store,
       delayMs: limits.snapshotDelayMs,
       writesMax: limits.snapshotWritesMax,
-      encode: (cell) => ({ kind: 'save', ...this.#encoded(cell) }),
       onWritten: (cell, verdict) => this.#written(cell, verdict),
       onFailed: (cells, error) => this.#writeFailed(cells, error),
       onUnencodable: (cell, error) => this.#unencodable(cell, error),
@@ -93,7 +78,7 @@ export class ActorLife {
     cell.inspectors = group.inspectors.get(key)
     group.cells.set(key, cell)
     group.recency.add(cell)
-    if (group.kind.isDurable && !isNew && !this.#writer.isRemoving(cell.id)) {
+    if (group.kind.isDurable && !isNew && !this.#checkpoints.isRemoving(cell)) {
       this.#count(cell, '(loading)')
       this.#loader.want(cell)
     } else {
@@ -110,7 +95,7 @@ export class ActorLife {
     this.#forget(sleeper)
     const heir = this.create(group, key, input, fence, true)
     Object.assign(heir, { snapshot, checkpoint, seq, isStored })
-    this.#writer.mark(heir)
+    this.#checkpoints.mark(heir)
     this.revive(heir)
   }
 
@@ -144,12 +129,19 @@ export class ActorLife {
     this.#events.emit('letter.dead', () => letter)
   }
 
+  saved(cell: Cell): Promise<boolean> {
+    const saved = this.#checkpoints.saved(cell)
+    // A turn ends with the writes somebody waits for.
+    this.#loop.enqueue(cell)
+    return saved
+  }
+
   get isQuiet(): boolean {
     return this.#loop.isQuiet
   }
 
   writeSoon(): void {
-    this.#writer.hurry()
+    this.#checkpoints.hurry()
   }
 
   /** What waits for the cell can no longer be delivered. */
@@ -161,7 +153,7 @@ export class ActorLife {
   async settle(): Promise<void> {
     do {
       this.#loop.drain()
-      await Promise.all([this.#loader.idle(), this.#writer.flush()])
+      await Promise.all([this.#loader.idle(), this.#checkpoints.flush()])
     } while (!this.#loop.isQuiet)
     this.halt()
   }
@@ -169,7 +161,7 @@ export class ActorLife {
   /** Stops at once and writes nothing, as a killed process does. */
   halt(): void {
     this.#loop.halt()
-    this.#writer.drop()
+    this.#checkpoints.drop()
   }
 
   // ── stepping ────────────────────────────────────────────────────────────────────────────────
@@ -193,6 +185,7 @@ export class ActorLife {
     const letter = cell.mailbox.shift()
     if (!letter) return false
     this.#deliver(cell, letter)
+    this.#checkpoints.letterHandled(cell)
     return true
   }
 
@@ -200,7 +193,10 @@ export class ActorLife {
     this.#tellActivated(cell, 'input')
     try {
       const input = { ...cell.input, at: this.#clock.now(), roll: this.#chance() }
-      this.#advance(cell, cell.chart.begin(input))
+      const { snapshot, commands } = cell.chart.begin(input)
+      this.#move(cell, snapshot)
+      // Also where others write ahead: there is no earlier state that a crash could fall back to.
+      this.#carryOut(cell, commands)
     } catch (error) {
       this.#crashed(cell, error, null)
     }
@@ -234,13 +230,21 @@ export class ActorLife {
   }
 
   #advance(cell: Cell, { snapshot, commands }: Step): void {
-    const { kind, population } = cell.group
+    this.#move(cell, snapshot)
+    // At its end nothing that was held back is wanted any more.
+    if (snapshot.status === 'done') this.#checkpoints.dismiss(cell)
+    if (commands.length === 0) this.#carryOut(cell, commands)
+    else this.#checkpoints.whenSafe(cell, snapshot, () => this.#carryOut(cell, commands))
+  }
+
+  #move(cell: Cell, snapshot: MachineSnapshot): void {
     this.#adopt(cell, snapshot)
-    population.transitioned()
-    if (kind.isDurable && snapshot.tags.has('checkpoint')) {
-      cell.checkpoint = snapshot
-      this.#writer.mark(cell)
-    }
+    cell.group.population.transitioned()
+    this.#checkpoints.take(cell, snapshot)
+  }
+
+  #carryOut(cell: Cell, commands: readonly Command[]): void {
+    const { kind } = cell.group
     for (const command of commands) {
       try {
         kind.perform(command, cell.key)
@@ -250,10 +254,11 @@ export class ActorLife {
         return
       }
     }
+    const snapshot = cell.snapshot!
     if (snapshot.status === 'done') this.#finish(cell, snapshot)
     else if (kind.isDurable && snapshot.tags.has('asleep') && cell.isAtRest)
       this.evict(cell, 'asked')
-    else if (cell.isDirty && snapshot.tags.has('urgent')) this.#writer.hurry()
+    else if (cell.isDirty && snapshot.tags.has('urgent')) this.#checkpoints.hurry()
   }
 
   #adopt(cell: Cell, snapshot: MachineSnapshot): void {
@@ -280,6 +285,7 @@ export class ActorLife {
   /** It goes on from the state it had: steps are pure, so a step that threw has changed nothing. */
   #crashed(cell: Cell, error: unknown, cause: Letter | null): void {
     this.#events.emit('actor.crashed', () => ({ ...this.#about(cell), error, cause }))
+    this.#checkpoints.dismiss(cell)
     if (cell.snapshot?.status === 'done') {
       this.#finish(cell, cell.snapshot)
       return
@@ -307,7 +313,7 @@ export class ActorLife {
     const state = stateName(value)
     this.#events.emit('actor.finished', () => ({ ...this.#about(cell), state, output }))
     this.#forget(cell)
-    if (cell.isStored && !tags.has('succeeded')) this.#writer.remove(cell.id, cell.fence)
+    if (!tags.has('succeeded')) this.#checkpoints.remove(cell)
   }
 
   /** Out of every map; what still waits for it can no longer be delivered. */
@@ -316,22 +322,10 @@ export class ActorLife {
     if (cell.phase !== 'evicting') group.recency.remove(cell)
     cell.phase = 'gone'
     group.cells.delete(key)
+    this.#checkpoints.dismiss(cell)
     this.#count(cell, undefined)
     this.#loop.setAlarm(cell, null)
     this.buryWaiting(cell, 'ended')
-  }
-
-  #encoded(cell: Cell): StoredSnapshot {
-    const checkpoint = cell.checkpoint!
-    // At least the clock: an actor that began again without its snapshot still supersedes it.
-    cell.seq = Math.max(cell.seq + 1, Math.floor(this.#clock.now()))
-    return {
-      id: cell.id,
-      fence: cell.fence,
-      seq: cell.seq,
-      dueAt: deadlineOf(checkpoint),
-      text: encodeSnapshot(cell.chart, checkpoint),
-    }
   }
 
   #written(cell: Cell, verdict: WriteVerdict): void {
@@ -351,15 +345,16 @@ export class ActorLife {
   #fenced(cell: Cell): void {
     this.#events.emit('actor.fenced', () => this.#about(cell))
     const { onFenced } = cell.group.kind
-    // What rests in the store is the newer incarnation's.
+    // What rests in the store is the newer incarnation's, and so is the work.
     cell.isStored = false
+    this.#checkpoints.dismiss(cell)
     if (onFenced && cell.snapshot) this.#deliver(cell, onFenced)
     if (!isGone(cell)) this.#forget(cell)
   }
 
   #writeFailed(cells: readonly Cell[], error: unknown): void {
     this.#tellUnavailable('write', error, cells.length)
-    for (const cell of cells) if (!isGone(cell)) this.#writer.mark(cell)
+    for (const cell of cells) if (!isGone(cell)) this.#checkpoints.mark(cell)
   }
 
   #unencodable(cell: Cell, error: unknown): void {
@@ -386,16 +381,6 @@ export class ActorLife {
     cell.group.population.move(cell.state, state)
     cell.state = state
   }
-}
-
-const DUE: Letter = Object.freeze({ type: 'DUE' })
-
-function resumed(input: object): Letter & { readonly input: object } {
-  return { type: 'RESUMED', input }
-}
-
-function isFromHost(letter: Letter): boolean {
-  return letter === DUE || letter.type === 'RESUMED'
 }
 
 function isGone({ phase }: Cell): boolean {

@@ -1,5 +1,6 @@
 import type { ActorKind } from './actor-kind.ts'
 import { BoundedQueue } from './bounded-queue.ts'
+import type { CheckpointWaiters } from './checkpoint-waiters.ts'
 import type { EvictionReason } from './host-events.ts'
 import type { Population } from './population.ts'
 import type { Recency, Recent } from './recency.ts'
@@ -63,6 +64,8 @@ export class Cell implements Timed, Recent<Cell> {
   /** Has a checkpoint that no write has begun to store. */
   isDirty = false
   isWriting = false
+  /** Who waits for its writes: commands held back, and whoever asked whether it is saved. */
+  waiters: CheckpointWaiters | undefined
   /** Something of it may rest in the store and has to be removed at its end. */
   isStored = false
   seq = 0
@@ -91,6 +94,11 @@ export class Cell implements Timed, Recent<Cell> {
     return `${this.group.kind.name}/${this.key}`
   }
 
+  /** Commands are held back until a write, or somebody wants to know about it. */
+  get isAwaited(): boolean {
+    return this.waiters !== undefined && this.waiters.size > 0
+  }
+
   /** Nothing to do, nothing to wait for, and in a state it may sleep in and be restored to. */
   get isAtRest(): boolean {
     return (
@@ -99,6 +107,7 @@ export class Cell implements Timed, Recent<Cell> {
       !this.isToResume &&
       !this.isDue &&
       this.mailbox.size === 0 &&
+      !this.isAwaited &&
       this.heapIndex < 0 &&
       this.snapshot.tags.has('evictable') &&
       this.snapshot.tags.has('checkpoint')

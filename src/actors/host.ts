@@ -11,7 +11,7 @@
  * - No actor can starve another: each gets a fair share of a turn, and every turn ends.
  */
 import type { ActorKind, SendVerdict, StartOptions } from './actor-kind.ts'
-import { ActorLife, type LifeLimits } from './actor-life.ts'
+import { ActorLife } from './actor-life.ts'
 import type { Cell, CellGroup, Inspector } from './cell.ts'
 import { DeadLetters } from './dead-letters.ts'
 import {
@@ -20,6 +20,7 @@ import {
   type HostEventName,
   HostEvents,
 } from './host-events.ts'
+import type { LifeLimits } from './life-options.ts'
 import { Population } from './population.ts'
 import type { Chance, Clock, SnapshotStore } from './ports.ts'
 import { Recency } from './recency.ts'
@@ -58,6 +59,12 @@ export interface Actors<E extends Letter> {
   send(key: string, event: E): SendVerdict
   /** False when it is here already; one that is falling asleep goes on with the new input. */
   start(key: string, options: StartOptions): boolean
+  /**
+   * Whether what the actor makes of the letters it has now came to rest in the snapshot store; the
+   * write is hurried. False when the store is away or refuses it, when the actor crashes or ends on
+   * the way, and for actors that are not here or keep no snapshots. Never rejects.
+   */
+  saved(key: string): Promise<boolean>
   /** The state it is in now, if it is here. */
   peek(key: string): MachineSnapshot | undefined
   readonly size: number
@@ -99,6 +106,8 @@ export class ActorHost {
 
   register<E extends Letter, C extends Command>(kind: ActorKind<E, C>): Actors<E> {
     if (this.#groups.has(kind.name)) throw new Error(`Actors '${kind.name}' are registered twice.`)
+    if (kind.isWriteAhead && !kind.isDurable)
+      throw new Error(`Actors '${kind.name}' write ahead but keep no snapshots: make them durable.`)
     const group: CellGroup = {
       // The group passes letters and commands through; only `send` and `perform` know their types.
       kind: kind as unknown as ActorKind<Letter, Command>,
@@ -111,6 +120,7 @@ export class ActorHost {
     return {
       send: (key, event) => this.#send(group, key, event),
       start: (key, options) => this.#start(group, key, options),
+      saved: (key) => this.#saved(group, key),
       peek: (key) => group.cells.get(key)?.snapshot,
       population: group.population,
       get size() {
@@ -230,6 +240,11 @@ export class ActorHost {
     if (present) this.#life.succeed(present, input, fence)
     else this.#life.create(group, key, input, fence, isNew)
     return true
+  }
+
+  #saved(group: CellGroup, key: string): Promise<boolean> {
+    const cell = group.cells.get(key)
+    return cell ? this.#life.saved(cell) : Promise.resolve(false)
   }
 
   #evictOverCap(): void {

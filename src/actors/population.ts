@@ -1,6 +1,7 @@
 /** How many actors of one kind are in each state, and how many transitions they have made. */
 export class Population {
-  readonly #counts = new Map<string, number>()
+  /** A state that has emptied keeps its place: actors come and go many times a second. */
+  readonly #counts = new Map<string, { count: number }>()
   #transitions = 0
 
   /** Moves one actor; undefined stands for "not here", before its birth or after its end. */
@@ -20,12 +21,14 @@ export class Population {
   }
 
   get states(): Readonly<Record<string, number>> {
-    return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)))
+    const counts = [...this.#counts].map(([state, { count }]) => [state, count] as const)
+    const inhabited = counts.filter(([, count]) => count > 0)
+    return Object.fromEntries(inhabited.sort(([a], [b]) => (a < b ? -1 : 1)))
   }
 
   #add(state: string, change: number): void {
-    const count = (this.#counts.get(state) ?? 0) + change
-    if (count === 0) this.#counts.delete(state)
-    else this.#counts.set(state, count)
+    const known = this.#counts.get(state)
+    if (known) known.count += change
+    else this.#counts.set(state, { count: change })
   }
 }

@@ -17,6 +17,8 @@ import {
   type InspectionEvent,
   type StateValue,
 } from 'xstate'
+import { CompiledMachine, isCompilable } from './compiled-machine.ts'
+import { refusal } from './machine-actions.ts'
 
 export type Machine = AnyStateMachine
 export type MachineSnapshot = AnyMachineSnapshot
@@ -56,11 +58,15 @@ export interface PersistedState {
   readonly history?: unknown
 }
 
+/** Who works out a step: plans made once for each transition, or XState each time. */
+export type Stepping = 'compiled' | 'xstate'
+
 export interface Statechart {
   readonly machine: Machine
   readonly version: string
   /** Event types the machine knows; any other would stay in XState's caches for ever. */
   readonly accepts: ReadonlySet<string>
+  readonly stepping: Stepping
   begin(input: unknown): Step
   step(snapshot: MachineSnapshot, event: StampedEvent): Step
   inspectedStep(snapshot: MachineSnapshot, event: StampedEvent): InspectedStep
@@ -73,7 +79,7 @@ const NOTHING: readonly Command[] = Object.freeze([])
 
 /** A scope that collects emitted commands and refuses every other effect. */
 class CollectingScope {
-  readonly #scope: ActorScope<MachineSnapshot, EventObject>
+  readonly scope: ActorScope<MachineSnapshot, EventObject>
   #commands: Command[] | undefined
 
   constructor(machine: Machine) {
@@ -81,11 +87,9 @@ class CollectingScope {
     const actionExecutor: ActionExecutor = (action) => {
       if (action.type === 'xstate.emit') this.#collect(emittedBy(action.params))
       else if (action.type !== 'xstate.raise' || isDelayed(action.params))
-        throw new Error(
-          `Machine '${machine.id}' tried to run the action '${action.type}'. Machines only assign, raise and emit: put the work into a performer and emit a command that asks for it.`,
-        )
+        throw refusal(machine, action.type)
     }
-    this.#scope = {
+    this.scope = {
       self,
       id: self.id,
       sessionId: self.sessionId,
@@ -100,12 +104,12 @@ class CollectingScope {
 
   run(work: (scope: ActorScope<MachineSnapshot, EventObject>) => MachineSnapshot): Step {
     this.#commands = undefined
-    const snapshot = work(this.#scope)
+    const snapshot = work(this.scope)
     return { snapshot, commands: this.#commands ?? NOTHING }
   }
 
   inspect(observer: (event: InspectionEvent) => void): void {
-    this.#scope.system.inspect(observer)
+    this.scope.system.inspect(observer)
   }
 
   #collect(command: Command): void {
@@ -132,7 +136,11 @@ function transitionsOf(event: InspectionEvent): readonly object[] {
   return event.type === '@xstate.microstep' ? event._transitions : []
 }
 
-export function statechartOf(machine: Machine): Statechart {
+/**
+ * `xstate` leaves every step to XState itself: for judging the compiled ones. A machine that does
+ * not fit the compiler is left to it in any case.
+ */
+export function statechartOf(machine: Machine, wanted: Stepping = 'compiled'): Statechart {
   if (!machine.version) throw new Error(`Machine '${machine.id}' has no version.`)
   const accepts = new Set(machine.events.filter(isForLetters))
   for (const type of accepts)
@@ -144,20 +152,27 @@ export function statechartOf(machine: Machine): Statechart {
   // A second scope for actors somebody is looking at: the others pay nothing for it.
   let inspectedScope: CollectingScope | undefined
   let taken: object[] = []
+  const stepping = isCompilable(machine) ? wanted : 'xstate'
+  const compiled = stepping === 'compiled' ? new CompiledMachine(machine, scope.scope) : undefined
   const contextKeys = Object.keys(scope.run((s) => machine.getInitialSnapshot(s)).snapshot.context)
 
   return {
     machine,
     version: machine.version,
     accepts,
+    stepping,
 
     begin(input) {
+      if (compiled) return compiled.begin(input)
       const step = scope.run((s) => machine.getInitialSnapshot(s, input))
       if (step.snapshot.status === 'error') throw step.snapshot.error
       return step
     },
 
-    step: (snapshot, event) => scope.run((s) => machine.transition(snapshot, event, s)),
+    step: (snapshot, event) =>
+      compiled && snapshot.status === 'active'
+        ? compiled.step(snapshot, event)
+        : scope.run((s) => machine.transition(snapshot, event, s)),
 
     inspectedStep(before, event) {
       if (!inspectedScope) {
@@ -182,7 +197,7 @@ export function statechartOf(machine: Machine): Statechart {
     restore(state) {
       for (const key of contextKeys)
         if (!(key in state.context)) throw new Error(`its context lacks '${key}'`)
-      return scope.run((s) =>
+      const { snapshot } = scope.run((s) =>
         machine.restoreSnapshot(
           {
             status: 'active',
@@ -195,18 +210,26 @@ export function statechartOf(machine: Machine): Statechart {
           } as never,
           s,
         ),
-      ).snapshot
+      )
+      return compiled ? compiled.adopt(snapshot) : snapshot
     },
   }
 }
 
+/** Compiled snapshots share their values, and every step asks for the name of one. */
+const names = new WeakMap<object, string>()
+
 /** A snapshot's state as one line: `pacing`, `working.fetching`, `a.x+b.y` for parallel states. */
 export function stateName(value: StateValue): string {
   if (typeof value === 'string') return value
-  return Object.entries(value)
+  const known = names.get(value)
+  if (known !== undefined) return known
+  const name = Object.entries(value)
     .map(([key, inner]) => {
       const rest = inner === undefined ? '' : stateName(inner)
       return rest === '' ? key : `${key}.${rest}`
     })
     .join('+')
+  names.set(value, name)
+  return name
 }

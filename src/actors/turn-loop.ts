@@ -34,6 +34,7 @@ export class TurnLoop {
   }
 
   enqueue(cell: Cell): void {
+    if (this.#isHalted) return
     if (!cell.isQueued) {
       cell.isQueued = true
       this.#ready.push(cell)

@@ -1,5 +1,6 @@
 import { BoundedQueue } from './bounded-queue.ts'
 import type { Cell } from './cell.ts'
+import { type CheckpointWaiter, CheckpointWaiters } from './checkpoint-waiters.ts'
 import type { Cancel, Clock, SnapshotStore, SnapshotWrite, WriteVerdict } from './ports.ts'
 
 export interface WriteBehindOptions {
@@ -30,7 +31,10 @@ export class WriteBehind {
   #backlog = 0
   #cancelTimer: Cancel | undefined
   #isWriting = false
+  #isAway = false
   #isDropped = false
+  /** Those with somebody waiting for their write. */
+  readonly #awaited = new Set<Cell>()
   #idleWaiters: (() => void)[] = []
 
   constructor(options: WriteBehindOptions) {
@@ -43,6 +47,34 @@ export class WriteBehind {
     cell.isDirty = true
     this.#dirty.push(cell)
     this.#arm()
+  }
+
+  /** Tells what becomes of the cell's checkpoint: at once, or when the write that has it is answered. */
+  whenWritten(cell: Cell, waiter: CheckpointWaiter): void {
+    if (this.#isDropped) waiter('dropped')
+    else if (cell.isDirty || cell.isWriting) {
+      cell.waiters ??= new CheckpointWaiters()
+      cell.waiters.add(waiter, !cell.isDirty)
+      this.#awaited.add(cell)
+    } else waiter(cell.isStored ? 'stored' : 'dropped')
+  }
+
+  /** Nobody is to wait for the cell any more. */
+  dismissWaiters(cell: Cell): void {
+    const { waiters } = cell
+    if (!waiters) return
+    this.#awaited.delete(cell)
+    cell.waiters = undefined
+    waiters.tellAll('dropped')
+  }
+
+  get isAwaited(): boolean {
+    return this.#awaited.size > 0
+  }
+
+  /** The last write failed, and none has succeeded since. */
+  get isAway(): boolean {
+    return this.#isAway
   }
 
   /** The cell has ended and what is stored of it may go. */
@@ -78,6 +110,7 @@ export class WriteBehind {
     this.#cancelTimer?.()
     this.#dirty.takeAll()
     this.#removals.clear()
+    for (const cell of this.#awaited) this.dismissWaiters(cell)
     this.#tellIdle()
   }
 
@@ -115,15 +148,20 @@ export class WriteBehind {
       answered(() => {
         for (const removal of removals)
           if (this.#removals.get(removal.id) === removal) this.#removals.delete(removal.id)
+        this.#isAway = false
         cells.forEach((cell, index) => {
-          this.#options.onWritten(cell, verdicts[removals.length + index] ?? 'stale')
+          const verdict = verdicts[removals.length + index] ?? 'stale'
+          if (verdict === 'written') this.#tellStored(cell)
+          this.#options.onWritten(cell, verdict)
         })
         this.#goOn()
       })
     const failed = (error: unknown) =>
       answered(() => {
         this.#backlog = 0
+        this.#isAway = true
         this.#options.onFailed(cells, error)
+        this.#tellFailed()
         this.#tellIdle()
         this.#arm()
       })
@@ -142,10 +180,12 @@ export class WriteBehind {
     try {
       writes.push(this.#options.encode(cell))
     } catch (error) {
+      this.dismissWaiters(cell)
       this.#options.onUnencodable(cell, error)
       return
     }
     cells.push(cell)
+    cell.waiters?.cover()
     cell.isWriting = true
     // From here on something may rest in the store, even if the actor ends before the answer.
     cell.isStored = true
@@ -158,6 +198,23 @@ export class WriteBehind {
   #goOn(): void {
     if (this.#backlog > 0 || this.#idleWaiters.length > 0) this.#writeGroup()
     else if (this.#waiting > 0) this.#arm()
+  }
+
+  #tellStored(cell: Cell): void {
+    cell.waiters?.tellCovered('stored')
+    if (cell.waiters?.size !== 0) return
+    cell.waiters = undefined
+    this.#awaited.delete(cell)
+  }
+
+  /** All of them, not only those of the group: a store that is away must not keep anybody waiting. */
+  #tellFailed(): void {
+    const cells = [...this.#awaited]
+    this.#awaited.clear()
+    for (const cell of cells) {
+      cell.waiters?.tellAll('failed')
+      cell.waiters = undefined
+    }
   }
 
   #tellIdle(): void {

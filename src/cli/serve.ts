@@ -9,4 +9,4 @@ enableCompileCache(join(import.meta.dirname, '..', '..', 'node_modules', '.cache
 const { serve } = await import('./serve-command.ts')
 
 // Ends here even if something still keeps the event loop busy: the life of the process is over.
-process.exit(await serve())
+process.exit(await serve(process.argv.slice(2)))

@@ -3,13 +3,29 @@
  * makes one call and sends one view.
  */
 import type { Socket } from 'node:net'
-import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply } from 'fastify'
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
+import { type EventSlice, eventRoutes } from './event-routes.ts'
 import { type HealthSlice, healthRoutes } from './health-routes.ts'
 import { assertOwnHost } from './host-guard.ts'
+import { type JobSlice, jobRoutes } from './job-routes.ts'
+import { parseJson } from './json-body.ts'
 import { type MachineSlice, machineRoutes } from './machine-routes.ts'
 import { pageRoutes } from './page-routes.ts'
-import { Problem, problemOf, problemText, problemType, rawProblem } from './problem.ts'
+import {
+  Problem,
+  problemHeaders,
+  problemOf,
+  problemText,
+  problemType,
+  rawProblem,
+} from './problem.ts'
 import { securityHeaders } from './security-headers.ts'
+import { type StatsSlice, statsRoutes } from './stats-routes.ts'
 
 export interface AppParts {
   readonly log: FastifyBaseLogger
@@ -17,6 +33,9 @@ export interface AppParts {
   readonly host: string
   readonly health: HealthSlice
   readonly machines: MachineSlice
+  readonly jobs: JobSlice
+  readonly stats: StatsSlice
+  readonly events: EventSlice
 }
 
 export const httpLimits = {
@@ -28,7 +47,8 @@ export const httpLimits = {
   keepAliveMs: 5_000,
 } as const
 
-export function buildApp({ log, host, health, machines }: AppParts): FastifyInstance {
+export function buildApp(parts: AppParts): FastifyInstance {
+  const { log, host, health, machines } = parts
   const app: FastifyInstance = fastify({
     loggerInstance: log,
     bodyLimit: httpLimits.bodyBytesMax,
@@ -46,12 +66,21 @@ export function buildApp({ log, host, health, machines }: AppParts): FastifyInst
     reply.headers(securityHeaders)
     assertOwnHost(headers, host)
   })
+  app.removeContentTypeParser('application/json')
+  app.addContentTypeParser<string>(
+    'application/json',
+    { parseAs: 'string' },
+    async (_request: FastifyRequest, text: string) => parseJson(text),
+  )
   app.setErrorHandler((error, _request, reply) => sendProblem(reply, error))
   app.setNotFoundHandler(({ method, url }) => {
     throw new Problem('route.unknown', `There is no ${method} ${url}: the page at / lists what is.`)
   })
 
   healthRoutes(app, health)
+  jobRoutes(app, parts.jobs)
+  eventRoutes(app, parts.events)
+  statsRoutes(app, parts.stats)
   machineRoutes(app, machines)
   pageRoutes(app, health, machines)
   return app
@@ -62,7 +91,7 @@ function sendProblem(reply: FastifyReply, error: unknown): FastifyReply {
   if (problem.isOurs) reply.log.error({ err: problem.cause ?? problem }, problem.code)
   return reply
     .code(problem.status)
-    .headers(securityHeaders)
+    .headers({ ...securityHeaders, ...problemHeaders(problem) })
     .type(problemType)
     .send(problemText(problem))
 }

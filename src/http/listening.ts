@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { Clock } from '../actors/ports.ts'
 import { bracketed } from './host-guard.ts'
 
 export interface Address {
@@ -14,7 +15,21 @@ export async function listen(app: FastifyInstance, { host, port }: Address): Pro
     throw new Error(adviceOn(cause, { host, port }), { cause })
   }
   const [bound] = app.addresses()
-  return `http://${bracketed(host)}:${typeof bound === 'object' ? bound.port : port}`
+  return urlOf({ host, port: typeof bound === 'object' ? bound.port : port })
+}
+
+export function urlOf({ host, port }: Address): string {
+  return `http://${bracketed(host)}:${port}`
+}
+
+/** How long answers under way may take once the service closes. */
+const FAREWELL_MS = 1_000
+
+/** Answers whom it can, then cuts off whoever is left: nobody may hold up the end of a process. */
+export async function closeApp(app: FastifyInstance, clock: Clock): Promise<void> {
+  const cancel = clock.wakeAt(clock.now() + FAREWELL_MS, () => app.server.closeAllConnections())
+  await app.close()
+  cancel()
 }
 
 function adviceOn(error: unknown, { host, port }: Address): string {

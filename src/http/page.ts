@@ -32,6 +32,7 @@ export function page({ version, state, machines }: PageContent): string {
 <main>${machines.map(machineSection)}</main>
 <footer>
   <p>For programs:
+    <a href="/v1/stats">figures</a>
     <a href="/v1/machines">machines</a>
     <a href="/v1/version">version</a>
     <a href="/healthz">health</a>

@@ -3,34 +3,57 @@
  * RFC 9457: `code` is stable and for programs, `detail` is for people and says what to do.
  */
 import { STATUS_CODES } from 'node:http'
+import { QueueFull, SubmissionRefused } from '../jobs/submission.ts'
+import { StoreUnavailable } from '../runtime/store/job-store.ts'
 
-const statuses = {
+/** Explained to callers in docs/errors.md. */
+export const statuses = {
   'request.invalid': 400,
+  'job.refused': 400,
   'origin.refused': 403,
   'route.unknown': 404,
   'machine.unknown': 404,
+  'job.unknown': 404,
   'request.slow': 408,
+  'job.final': 409,
   'body.tooLarge': 413,
   'body.unsupported': 415,
   'host.refused': 421,
+  'queue.full': 429,
+  'streams.full': 429,
   'headers.tooLarge': 431,
   internal: 500,
   'process.notReady': 503,
+  'store.unavailable': 503,
   'answer.slow': 503,
   'drawing.unavailable': 503,
 } as const
 
-/** The one status besides success that is no problem: the caller has the answer already. */
+/** What is neither a plain success nor a problem. */
+export const ACCEPTED = 202
+export const EVENT_STREAM = 200
+/** The caller has the answer already. */
 export const NOT_MODIFIED = 304
 
 export type ProblemCode = keyof typeof statuses
 
+export interface ProblemOptions extends ErrorOptions {
+  /** Everything that is wrong, one sentence each, where `detail` is not enough for a program. */
+  readonly problems?: readonly string[]
+  /** When it is worth trying again. */
+  readonly retryAfterMs?: number
+}
+
 export class Problem extends Error {
   readonly code: ProblemCode
+  readonly problems: readonly string[] | undefined
+  readonly retryAfterMs: number | undefined
 
-  constructor(code: ProblemCode, detail: string, options?: ErrorOptions) {
+  constructor(code: ProblemCode, detail: string, options: ProblemOptions = {}) {
     super(detail, options)
     this.code = code
+    this.problems = options.problems
+    this.retryAfterMs = options.retryAfterMs
   }
 
   get status(): number {
@@ -45,8 +68,13 @@ export class Problem extends Error {
 
 export const problemType = 'application/problem+json; charset=utf-8'
 
-export function problemText({ code, status, message }: Problem): string {
-  return JSON.stringify({ title: STATUS_CODES[status], status, code, detail: message })
+export function problemText({ code, status, message, problems }: Problem): string {
+  return JSON.stringify({ title: STATUS_CODES[status], status, code, detail: message, problems })
+}
+
+export function problemHeaders({ retryAfterMs }: Problem): Readonly<Record<string, string>> {
+  if (retryAfterMs === undefined) return {}
+  return { 'retry-after': String(Math.ceil(retryAfterMs / 1_000)) }
 }
 
 /** The whole answer as bytes on the wire, for a connection that never became a request. */
@@ -65,6 +93,8 @@ export function rawProblem(problem: Problem): string {
 /** Any error as a problem; what is not meant for callers keeps its words for the log. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error
+  const refusal = refusalOf(error)
+  if (refusal) return refusal
   const { code = '', statusCode = 500, message } = frameworkError(error)
   const known = frameworkProblems.get(code)
   if (known) return new Problem(...known, { cause: error })
@@ -73,14 +103,33 @@ export function problemOf(error: unknown): Problem {
     return new Problem(
       'request.invalid',
       `The request cannot be read (${message}): correct it and send it again.`,
-      {
-        cause: error,
-      },
+      { cause: error },
     )
   }
   return new Problem('internal', 'Something failed on our side; the log says what. Try again.', {
     cause: error,
   })
+}
+
+/** How long the runtime's duties wait at most before they ask a store that was away again. */
+const STORE_RETRY_MS = 5_000
+
+/** What the runtime refuses is already in words for the caller. */
+function refusalOf(error: unknown): Problem | undefined {
+  if (error instanceof SubmissionRefused) {
+    const problems = error.problems.map(({ message }) => message)
+    return new Problem('job.refused', error.message, { problems, cause: error })
+  }
+  if (error instanceof QueueFull) {
+    const { message, retryAfterMs } = error
+    return new Problem('queue.full', message, { retryAfterMs, cause: error })
+  }
+  if (error instanceof StoreUnavailable)
+    return new Problem('store.unavailable', error.message, {
+      retryAfterMs: STORE_RETRY_MS,
+      cause: error,
+    })
+  return undefined
 }
 
 const frameworkProblems = new Map<string, [ProblemCode, string]>([

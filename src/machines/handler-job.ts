@@ -1,11 +1,5 @@
 import { type JobContext, type JobPolicy, jobMachine } from './job.ts'
 
-/** The handler has returned, and this is its result. */
-export interface HandlerJobMessage {
-  readonly type: 'RETURNED'
-  readonly result: unknown
-}
-
 export type HandlerJobCommand = {
   readonly type: 'run'
   readonly jobId: string
@@ -13,26 +7,16 @@ export type HandlerJobCommand = {
   readonly checkpoint: unknown
 }
 
-/** The job of a type that is one function: it returns a result, or concludes with an outcome. */
+/** The job of a type that is one function: whatever it comes to, it concludes with an outcome. */
 export function handlerJobMachine(policy: JobPolicy) {
-  return jobMachine<HandlerJobMessage, HandlerJobCommand>({
+  return jobMachine<never, HandlerJobCommand>({
     id: 'job',
     version: '1',
     description: 'A job whose work is one handler function.',
     policy,
     work: (ask) => ({
       initial: 'running',
-      states: {
-        running: ask(runCommand, {
-          description: 'The handler runs.',
-          on: { RETURNED: { target: 'returned', description: 'The handler has its result.' } },
-        }),
-        returned: {
-          type: 'final',
-          description: 'The result is there.',
-          output: ({ event }: { event: HandlerJobMessage }) => event.result,
-        },
-      },
+      states: { running: ask(runCommand, { description: 'The handler runs.', on: {} }) },
     }),
   })
 }

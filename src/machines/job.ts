@@ -83,7 +83,7 @@ export interface JobDefinition<E extends Named, C extends Named> {
   readonly version: string
   readonly description: string
   readonly policy: JobPolicy
-  /** The nested states of `working`; reaching a final one means done, with its output as result. */
+  /** The nested states of `working`; a final one, where there is one, means done with its output. */
   work(ask: AskBuilder<E, C>): JobWork
   /** What the nested states start from. */
   workContext?(input: JobInput): Readonly<Record<string, unknown>>
@@ -109,7 +109,7 @@ const base = setup({
     events: {} as JobMessage & Stamp,
     input: {} as JobInput,
     emitted: {} as JobCommand,
-    tags: {} as 'checkpoint' | 'evictable' | 'asleep' | 'succeeded',
+    tags: {} as 'checkpoint' | 'repeatable' | 'evictable' | 'asleep' | 'succeeded',
   },
 })
 
@@ -247,11 +247,13 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
             description: 'The step at which the work stood.',
           },
         },
-        onDone: {
-          target: 'settling',
-          actions: 'decideDone',
-          description: 'The last step is done.',
-        },
+        ...(hasLastStep(states) && {
+          onDone: {
+            target: 'settling',
+            actions: 'decideDone',
+            description: 'The last step is done.',
+          },
+        }),
         on: {
           CONCLUDED: [
             {
@@ -296,7 +298,7 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
       },
       backingOff: {
         description: 'A short pause before the work goes on.',
-        tags: ['checkpoint'],
+        tags: ['checkpoint', 'repeatable'],
         on: {
           DUE: [
             {
@@ -360,7 +362,7 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
       },
       settling: {
         description: 'The decision is being committed; only the holder of the newest fence can.',
-        tags: ['checkpoint'],
+        tags: ['checkpoint', 'repeatable'],
         entry: 'settle',
         on: {
           SETTLED: [
@@ -402,6 +404,11 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
     },
     options: { maxIterations: 100 },
   })
+}
+
+/** Without one the work ends only by concluding. */
+function hasLastStep(states: JobWork['states']): boolean {
+  return Object.values(states).some((state) => 'type' in state && state.type === 'final')
 }
 
 function leaseOf(input: JobInput | undefined): JobLease {

@@ -1,6 +1,7 @@
 import { type InspectedStep, type Machine, statechartOf, stateName } from '../actors/statechart.ts'
 import type { ProofFigures } from '../drawing/page.ts'
 import { chartOf, transitionIds } from '../machines/chart.ts'
+import { Judgement } from './judgement.ts'
 import { observedMachine } from './observed-machine.ts'
 import type { ProofSpec } from './proof-spec.ts'
 import { replayWithCrashes } from './replay.ts'
@@ -18,7 +19,15 @@ export function prove(spec: ProofSpec): Proof {
   const chart = chartOf(machine)
   const seen = new Sightings(transitionIds(machine))
   const statechart = statechartOf(machine)
-  const walked = walk(statechart, spec, (step) => seen.note(step))
+  const judgement = new Judgement(statechart)
+  judgement.begin(statechartOf(machine, 'xstate'), {
+    ...spec.input,
+    ...{ at: spec.startAt, roll: 0 },
+  })
+  const walked = walk(statechart, spec, (step, again) => {
+    seen.note(step)
+    judgement.step(step, again())
+  })
 
   const plain = statechartOf(spec.machine)
   const replays = walked.paths.map((path) => replayWithCrashes(plain, spec, path))
@@ -51,6 +60,7 @@ export function prove(spec: ProofSpec): Proof {
         .filter(([, answers]) => answers.size < 2)
         .map(([name, answers]) => `guard '${name}' ${oneSided(answers)}`),
       ...[...seen.restless].map((state) => `state '${state}' keeps its deadline after DUE`),
+      ...judgement.differences,
       ...deadEnds(walked),
       ...livelocks(walked),
       ...replays.flatMap(({ differences }) => differences),

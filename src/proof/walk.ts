@@ -41,7 +41,8 @@ export const STEPS_MAX = 1_000_000
 export function walk(
   chart: Statechart,
   spec: ProofSpec,
-  onStep: (step: InspectedStep) => void,
+  /** `again` is the configuration before the step, once more: rings are updated in place. */
+  onStep: (step: InspectedStep, again: () => MachineSnapshot) => void,
 ): Walk {
   const configure = (snapshot: MachineSnapshot, now: number): Configuration => ({
     ...({ status: snapshot.status, output: undefined, error: undefined } as Snapshot<unknown>),
@@ -57,7 +58,7 @@ export function walk(
       configure(chart.begin({ ...spec.input, at: spec.startAt, roll: 0 }).snapshot, spec.startAt),
     transition(from, event) {
       const step = chart.inspectedStep(restore(from), event)
-      onStep(step)
+      onStep(step, () => restore(from))
       return configure(step.snapshot, event.at)
     },
     getPersistedSnapshot: (configuration) => configuration,

@@ -198,7 +198,7 @@ async function redisFinding(url: string, isUsed: boolean): Promise<Finding> {
       redis.onChange((_isConnected, why) => resolve(why))
     })
     if (trouble !== undefined) return wrong('redis', `Redis at ${name} is away: ${trouble}`)
-    await redis.execute([['PING']])
+    await redis.execute([['ping']])
     const use = isUsed ? '' : ' Nothing uses it as long as DATABASE_URL is not set.'
     return fine('redis', `Redis at ${name} answers.${use}`)
   } catch (error) {

@@ -2,7 +2,7 @@
  * One run of somebody's code, and what became of it. A run that was called off is not heard any
  * more: whatever it returns later, nobody is told.
  */
-import type { Clock } from '../actors/ports.ts'
+import type { Cancel, Clock } from '../actors/ports.ts'
 import { type AnyJob, StepEvent } from '../jobs/define-job.ts'
 import { JobOutcome, outcomeOfError, outcomeOfResult } from '../jobs/outcome.ts'
 import type { Outcome } from '../machines/decision.ts'
@@ -36,6 +36,7 @@ export class JobRun implements ContextSource {
   readonly #world: RunWorld
   #state: 'running' | 'calledOff' | 'over' = 'running'
   #controller: AbortController | undefined
+  #forgive: Cancel | undefined
 
   constructor(world: RunWorld, claimed: ClaimedJob, command: HandlerJobCommand | StatesJobCommand) {
     this.#world = world
@@ -55,7 +56,7 @@ export class JobRun implements ContextSource {
       return
     }
     if (isThenable(returned))
-      returned.then(
+      Promise.resolve(returned).then(
         (result) => this.#ended(definition, result),
         (error) => this.#conclude(outcomeOfError(error)),
       )
@@ -68,9 +69,7 @@ export class JobRun implements ContextSource {
     this.#state = 'calledOff'
     this.#controller?.abort(new Error(`The job was stopped: ${reason}.`))
     const { clock } = this.#world
-    clock.wakeAt(clock.now() + DEAF_MS, () => {
-      if (this.#state === 'calledOff') this.#world.deaf(this, reason)
-    })
+    this.#forgive = clock.wakeAt(clock.now() + DEAF_MS, () => this.#world.deaf(this, reason))
   }
 
   // ── for its context ─────────────────────────────────────────────────────────────────────────
@@ -137,6 +136,7 @@ export class JobRun implements ContextSource {
   #end(): boolean {
     const wasHeard = this.isHeard
     this.#state = 'over'
+    this.#forgive?.()
     return wasHeard
   }
 }
@@ -150,5 +150,10 @@ function kept(outcome: Outcome): Outcome {
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'then' in value &&
+    typeof value.then === 'function'
+  )
 }

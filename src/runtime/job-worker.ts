@@ -87,12 +87,11 @@ export class JobWorker {
           perform: (command, key) => this.#perform(command, key),
         }),
       )
-    const ended = ({ kind, key }: { kind: string; key: string }) => {
-      const heir = this.#kinds.has(kind) && this.#held.get(key)
-      if (heir) clock.soon(() => this.#begin(heir))
+    const left = ({ kind, key }: { kind: string; key: string }) => {
+      if (this.#kinds.has(kind)) this.#left(key)
     }
-    host.on('actor.finished', ended)
-    host.on('actor.evicted', ended)
+    host.on('actor.finished', left)
+    host.on('actor.evicted', left)
     host.on('actor.quarantined', ({ kind, key, error }) => {
       if (this.#kinds.has(kind)) this.#giveUp(key, error)
     })
@@ -129,7 +128,7 @@ export class JobWorker {
     for (const job of claimed) {
       const type = this.#options.types.get(job.type)
       if (this.#isDraining || !type) this.#handBack(job)
-      else if (job.isObsolete) this.#settler.settle(skipped(job), () => {})
+      else if (job.isObsolete) this.#settleUnbegun(job, skipped(job))
       else this.#admit({ claimed: job, type, ...fresh(job), actors: this.#kinds.get(type.kind)! })
     }
     this.#fill()
@@ -143,8 +142,9 @@ export class JobWorker {
     if (live) live.actors.send(id, { type: 'CANCELLED' })
     const waiting = this.#waiting.findIndex(({ claimed }) => claimed.id === id)
     if (waiting >= 0) {
-      const [{ claimed } = this.#waiting[waiting]!] = this.#waiting.splice(waiting, 1)
-      this.#settler.settle({ id, fence: claimed.fence, kind: 'cancelled' }, () => {})
+      const { claimed } = this.#waiting[waiting]!
+      this.#waiting.splice(waiting, 1)
+      this.#settleUnbegun(claimed, { id, fence: claimed.fence, kind: 'cancelled' })
       this.#dismiss(claimed)
     }
     return live !== undefined || waiting >= 0
@@ -164,21 +164,33 @@ export class JobWorker {
   loseAll(): number {
     const lost = this.size
     for (const { claimed } of this.#waiting.splice(0)) this.#dismiss(claimed)
-    for (const [id, { actors }] of this.#running) actors.send(id, { type: 'LEASE_LOST' })
-    for (const live of [...this.#running.values()]) this.#end(live, () => this.#tellLost(live))
-    this.#held.clear()
+    for (const live of [...this.#running.values()]) this.#lost(live)
     return lost
   }
 
-  /** Takes and begins nothing more, gives back what waits; resolves when nothing runs. */
-  async drain(): Promise<void> {
+  /** From here on nothing is taken and nothing begun; what waits is given back. */
+  refuse(): void {
     this.#isDraining = true
     for (const { claimed } of this.#waiting.splice(0)) {
       this.#handBack(claimed)
       this.#dismiss(claimed)
     }
+    for (const live of [...this.#held.values()]) {
+      this.#handBack(live.claimed)
+      this.#end(live, () => {})
+    }
+  }
+
+  /** Resolves when nothing runs and everything has been told. */
+  async idle(): Promise<void> {
     if (this.#running.size > 0) await new Promise<void>((done) => this.#idleWaiters.push(done))
     await this.#settler.idle()
+  }
+
+  /** What the store has not heard of by now it will find out when the leases end. */
+  abandon(): void {
+    this.#settler.close()
+    this.loseAll()
   }
 
   /** What still runs stops where it stands and goes back to the queue; it costs no attempt. */
@@ -205,28 +217,56 @@ export class JobWorker {
 
   #fill(): void {
     const { concurrency } = this.#options
-    let begun = 0
-    while (this.#running.size < concurrency && begun < this.#waiting.length)
-      this.#begin(this.#waiting[begun++]!)
-    if (begun > 0) this.#waiting.splice(0, begun)
+    while (this.#running.size < concurrency && this.#waiting.length > 0)
+      this.#begin(this.#waiting.shift()!)
   }
 
   #begin(live: LiveJob): void {
     const { claimed, actors } = live
     const { id, fence, attempt, attemptsMax } = claimed
+    const former = this.#running.get(id)
+    // Counts as running from here on: its place is taken.
+    this.#running.set(id, live)
+    // The store would not have given it away twice: whatever is here of it has been overtaken.
+    if (former && former !== live) this.#overtaken(former)
     this.#held.set(id, live)
     const input: JobInput = { jobId: id, attempt, attemptsMax, fence }
     const isNew = fence === 1
     if (!actors.start(id, { input, fence, isNew })) {
-      // Counts as running from here on: its place is taken.
-      if (!this.#running.has(id)) this.#running.set(id, live)
+      // One in quarantine would never leave by itself; that it is tried again is a person's wish.
+      if (this.#options.host.release(live.type.kind, id)) actors.send(id, { type: 'LEASE_LOST' })
       return
     }
     this.#held.delete(id)
-    this.#running.set(id, live)
     this.#tell('job.started', live, () => ({
       waitedMs: Math.max(0, this.#options.clock.now() - claimed.createdAt),
     }))
+  }
+
+  /** Its actor is gone: the next claim of the same job can begin. */
+  #left(id: string): void {
+    const live = this.#running.get(id)
+    if (!live) return
+    // Nothing was settled, so the host has found out that another node has it.
+    if (!this.#held.has(id)) this.#end(live, () => this.#tellLost(live))
+    else
+      this.#options.clock.soon(() => {
+        if (this.#held.get(id) === live) this.#begin(live)
+      })
+  }
+
+  #overtaken(live: LiveJob): void {
+    this.#callOff(live)
+    this.#dismiss(live.claimed)
+    this.#tellLost(live)
+  }
+
+  /** At once: by the time its machine asks for it, the job may have left or begun anew. */
+  #callOff(live: LiveJob): void {
+    if (this.#held.get(live.claimed.id) === live) return
+    live.run?.abort(reasonText.leaseLost)
+    live.run = undefined
+    live.actors.send(live.claimed.id, { type: 'LEASE_LOST' })
   }
 
   /** It is out of our hands: settled or lost. */
@@ -234,6 +274,7 @@ export class JobWorker {
     const { id } = live.claimed
     if (this.#running.get(id) !== live) return
     this.#running.delete(id)
+    this.#held.delete(id)
     this.#dismiss(live.claimed)
     tell()
     this.#fill()
@@ -245,6 +286,16 @@ export class JobWorker {
     this.#settler.settle({ id, fence, kind: 'park', delayMs: 0, reason: 'handed back' }, () =>
       this.#options.onDelayed(0),
     )
+  }
+
+  /** It ends without having run here. */
+  #settleUnbegun(claimed: ClaimedJob, settlement: Settlement): void {
+    this.#settler.settle(settlement, (verdict) => {
+      const { attempt } = claimed
+      const as = settledAs[settlement.kind]
+      if (verdict === 'lost') this.#tell('job.lost', { claimed, attempt }, () => ({}))
+      else this.#tell('job.settled', { claimed, attempt }, () => ({ as, error: null }))
+    })
   }
 
   /** Its actor cannot go on, and a person has to look at it. */
@@ -260,10 +311,13 @@ export class JobWorker {
 
   #perform(command: Command, id: string): void {
     const live = this.#running.get(id)
-    if (!live) return
+    // One that is held has not begun: what is asked for belongs to a life that is over.
+    if (!live || this.#held.has(id)) return
     switch (command.type) {
       case 'run':
       case 'perform':
+        // An actor that crashed and came back asks again; two of them would both be heard.
+        live.run?.abort(reasonText.restarted)
         live.attempt = command.attempt
         live.run = new JobRun(this.#world, live.claimed, command)
         this.#options.onRun(id, live.type.type)
@@ -306,8 +360,9 @@ export class JobWorker {
         }),
       checkpoint: async ({ claimed }, checkpoint) => {
         const live = this.#running.get(claimed.id)
-        live?.actors.send(claimed.id, { type: 'CHECKPOINTED', checkpoint })
-        await live?.actors.saved(claimed.id)
+        if (live?.claimed !== claimed) return
+        live.actors.send(claimed.id, { type: 'CHECKPOINTED', checkpoint })
+        await live.actors.saved(claimed.id)
       },
       progress: (run, done, total, note) =>
         ofJob(run, (live) => {
@@ -330,6 +385,7 @@ export class JobWorker {
   #countAttempt(live: LiveJob, attempt: number, fence: number): void {
     const { id } = live.claimed
     this.#settler.note({ id, fence, attempt }, (verdict) => {
+      if (this.#running.get(id) !== live) return
       if (verdict === 'noted') live.actors.send(id, { type: 'COUNTED', attempt })
       else this.#lost(live)
     })
@@ -339,6 +395,8 @@ export class JobWorker {
     const { id } = live.claimed
     const settlement = this.#settlementOf(id, fence, decision)
     this.#settler.settle(settlement, (verdict) => {
+      // Given up meanwhile: an actor of that name is another life of the job.
+      if (this.#running.get(id) !== live) return
       if (verdict === 'lost') {
         this.#lost(live)
         return
@@ -371,7 +429,7 @@ export class JobWorker {
   }
 
   #lost(live: LiveJob): void {
-    live.actors.send(live.claimed.id, { type: 'LEASE_LOST' })
+    this.#callOff(live)
     this.#end(live, () => this.#tellLost(live))
   }
 
@@ -422,11 +480,14 @@ export class JobWorker {
   }
 }
 
-const reasonText: Readonly<Record<'cancelled' | 'leaseLost' | 'drained' | 'timedOut', string>> = {
+type StopReason = 'cancelled' | 'leaseLost' | 'drained' | 'timedOut' | 'restarted'
+
+const reasonText: Readonly<Record<StopReason, string>> = {
   cancelled: 'it was cancelled',
   leaseLost: 'its lease was lost, and another node may have it',
   drained: 'the process stops; it goes on elsewhere or later',
   timedOut: 'it took too long',
+  restarted: 'it begins once more',
 }
 
 const settledAs: Readonly<Record<Settlement['kind'], SettledAs>> = {

@@ -2,7 +2,7 @@
  * This node's lease on the jobs it runs. One beat renews them all. Who cannot renew for
  * `abandonMs` has to assume that others are about to take over, and lets go before they may.
  */
-import type { Clock } from '../actors/ports.ts'
+import type { Cancel, Clock } from '../actors/ports.ts'
 import type { TypedEvents } from '../actors/typed-events.ts'
 import { Duty, type DutyWorld } from './duty.ts'
 import type { RuntimeEventMap } from './runtime-events.ts'
@@ -28,6 +28,7 @@ export class Lease {
   /** Undefined between losing the lease and enlisting again: nothing may be claimed then. */
   #epoch: number | undefined
   #beatAt = 0
+  #cancelWatch: Cancel | undefined
 
   constructor(options: LeaseOptions) {
     this.#options = options
@@ -50,9 +51,17 @@ export class Lease {
 
   async end(): Promise<void> {
     await this.#heartbeat.stop()
+    this.#cancelWatch?.()
     const epoch = this.#epoch
     this.#epoch = undefined
-    if (epoch !== undefined) await this.#options.registry.leave(this.#options.node.id, epoch)
+    if (epoch === undefined) return
+    const { registry, node, duties } = this.#options
+    try {
+      await registry.leave(node.id, epoch)
+    } catch (error) {
+      // The lease ends by itself.
+      duties.onFailed(this.#heartbeat.name, error, 1)
+    }
   }
 
   /** Given up locally at two thirds of the lease: work that nobody may save is not worth doing. */
@@ -71,14 +80,17 @@ export class Lease {
       const { registry, node } = this.#options
       const verdict = await registry.beat(node.id, this.#epoch)
       if (verdict === 'renewed') this.#beatAt = at
-      else this.#abandon('others have taken over its jobs')
+      else if (this.#epoch !== undefined) this.#abandon('others have taken over its jobs')
     }
     return this.#epoch === undefined ? 0 : this.#leaseMs / 3
   }
 
   #watch(): void {
     const { clock } = this.#options
-    clock.wakeAt(this.#beatAt + (this.#leaseMs * 2) / 3, () => this.assertHeld(clock.now()))
+    const giveUpAt = this.#beatAt + (this.#leaseMs * 2) / 3
+    // One is enough, and none may keep a process alive that has ended its lease.
+    this.#cancelWatch?.()
+    this.#cancelWatch = clock.wakeAt(giveUpAt, () => this.assertHeld(clock.now()))
   }
 
   #abandon(reason: string): void {

@@ -2,7 +2,7 @@ import { type JobFacts, type StepContext, StepEvent } from '../jobs/define-job.t
 import { type Outcomes, outcomes } from '../jobs/outcome.ts'
 import type { HandlerJobCommand } from '../machines/handler-job.ts'
 import type { StatesJobCommand } from '../machines/states-job.ts'
-import { valueProblem } from './job-value.ts'
+import { valueProblem, valueText } from './job-value.ts'
 import type { ClaimedJob } from './store/job-store.ts'
 
 /** The run as its context needs it. */
@@ -18,6 +18,8 @@ export interface ContextSource {
   progress(done: number, total: number | null, note: string): void
   log(message: string, fields: Readonly<Record<string, unknown>>): void
 }
+
+const NOTE_CHARS_MAX = 1_000
 
 /**
  * What somebody's code gets. Everything is made when it is first asked for: most handlers use a few
@@ -62,21 +64,20 @@ export class RunContext implements StepContext {
   }
 
   get checkpointed(): unknown {
-    return this.#source.command.checkpoint ?? undefined
+    return own(this.#source.command.checkpoint ?? undefined)
   }
 
   get work(): Readonly<Record<string, unknown>> {
     const { command } = this.#source
-    return 'work' in command ? command.work : {}
+    return 'work' in command ? own(command.work) : {}
   }
 
   get fetch(): typeof globalThis.fetch {
     const { signal, fetch } = this.#source
-    return (input, init) =>
-      fetch(input, {
-        ...init,
-        signal: init?.signal ? AbortSignal.any([signal, init.signal]) : signal,
-      })
+    return (input, init) => {
+      const theirs = init?.signal ?? (input instanceof Request ? input.signal : undefined)
+      return fetch(input, { ...init, signal: theirs ? AbortSignal.any([signal, theirs]) : signal })
+    }
   }
 
   get checkpoint(): StepContext['checkpoint'] {
@@ -84,13 +85,16 @@ export class RunContext implements StepContext {
       const problem = valueProblem(value)
       if (problem !== undefined) throw new Error(`This cannot be a checkpoint: ${problem}`)
       this.#source.signal.throwIfAborted()
-      if (this.#source.isHeard) await this.#source.checkpoint(value)
+      // As it is now, and as it will come back from the disk.
+      if (this.#source.isHeard) await this.#source.checkpoint(JSON.parse(valueText(value)))
     }
   }
 
   get progress(): StepContext['progress'] {
     return (done, total = null, note = '') => {
-      if (this.#source.isHeard) this.#source.progress(done, total, note)
+      if (!this.#source.isHeard) return
+      const words = String(note).slice(0, NOTE_CHARS_MAX)
+      this.#source.progress(Number(done), total === null ? null : Number(total), words)
     }
   }
 
@@ -123,4 +127,9 @@ export class RunContext implements StepContext {
   get reject(): Outcomes['reject'] {
     return outcomes.reject
   }
+}
+
+/** A copy: what a handler does to it must not reach the machine's own. */
+function own<T>(value: T): T {
+  return typeof value === 'object' ? structuredClone(value) : value
 }

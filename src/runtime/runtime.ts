@@ -23,7 +23,7 @@ import { JobWorker } from './job-worker.ts'
 import { Lease } from './lease.ts'
 import type { RandomBytes } from './random.ts'
 import type { RuntimeEventMap } from './runtime-events.ts'
-import { nextInstant } from './schedule.ts'
+import { dueSubmission, nextInstant, ScheduleRefused } from './schedule.ts'
 import { type PoliteFetch, simpleFetch } from './simple-fetch.ts'
 import type {
   CancelVerdict,
@@ -81,6 +81,8 @@ export const runtimeLimits: RuntimeLimits = {
 const CLAIM_BATCH_MAX = 1_000
 const POLL_MS = 1_000
 const EVICT_EVERY_MS = 10_000
+/** For telling the store what is handed back. */
+const END_MS_MAX = 5_000
 
 export class Runtime implements JobDispatcher {
   readonly host: ActorHost
@@ -224,15 +226,20 @@ export class Runtime implements JobDispatcher {
 
   /** Begins nothing more and gives back what has not begun; resolves when nothing runs. */
   async drain(): Promise<void> {
+    // First of all: a claimer that finds room goes on as long as there is something to claim.
+    this.#worker.refuse()
     await this.#claimer.stop()
-    await this.#worker.drain()
+    await this.#worker.idle()
   }
 
-  /** Hands back what still runs, writes every snapshot, leaves. */
+  /** Hands back what still runs, writes every snapshot, leaves. A store that is away is left so. */
   async end(): Promise<void> {
+    const { clock } = this.#parts
     const drained = this.drain()
     this.#worker.release()
+    const cancel = clock.wakeAt(clock.now() + END_MS_MAX, () => this.#worker.abandon())
     await drained
+    cancel()
     await Promise.all(this.#duties.map((duty) => duty.stop()))
     await this.#dispatcher.idle()
     await this.host.stop()
@@ -306,10 +313,12 @@ export class Runtime implements JobDispatcher {
 
   // ── schedules ───────────────────────────────────────────────────────────────────────────────
 
-  /** Throws `ScheduleRefused` when the expression or the zone cannot be read. */
+  /** Rejects with `ScheduleRefused` when it cannot be read, or its job would not be accepted. */
   async putSchedule(schedule: ScheduleCard): Promise<void> {
     const { clock, store } = this.#parts
     const nextAt = nextInstant(schedule.cron, schedule.timeZone, clock.now())
+    const job = this.#dispatcher.read(dueSubmission({ ...schedule, nextAt, lastAt: null }))
+    if ('refusal' in job) throw new ScheduleRefused(job.refusal)
     await store.putSchedule(schedule, nextAt)
   }
 

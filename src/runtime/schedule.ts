@@ -23,15 +23,25 @@ export function nextInstant(cron: string, timeZone: string, after: number): numb
 
 /**
  * The submission of a schedule whose instant has come. Its key names that instant, so it is accepted
- * once, whoever hands it in.
+ * once, whoever hands it in. Throws `ScheduleRefused` when the body is not JSON.
  */
 export function dueSubmission(schedule: ScheduleRecord): Submission {
-  const { name, type, body, domain, priority, nextAt } = schedule
+  const { name, type, domain, priority, nextAt } = schedule
   return {
     type,
-    body: JSON.parse(body),
+    body: bodyOf(schedule),
     domain: domain === '' ? undefined : domain,
     priority,
     key: `schedule:${name}:${new Date(nextAt).toISOString()}`,
+  }
+}
+
+function bodyOf({ name, body }: ScheduleRecord): unknown {
+  try {
+    return JSON.parse(body)
+  } catch (cause) {
+    throw new ScheduleRefused(`The body of the schedule "${name}" is not JSON: correct it.`, {
+      cause,
+    })
   }
 }

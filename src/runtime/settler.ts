@@ -6,7 +6,13 @@ import type { Clock } from '../actors/ports.ts'
 import type { TypedEvents } from '../actors/typed-events.ts'
 import { Gather } from './gather.ts'
 import type { RuntimeEventMap } from './runtime-events.ts'
-import type { JobNote, JobQueue, Settlement, SettleVerdict } from './store/job-store.ts'
+import {
+  type JobNote,
+  type JobQueue,
+  type Settlement,
+  type SettleVerdict,
+  StoreUnavailable,
+} from './store/job-store.ts'
 
 export interface SettlerOptions {
   readonly clock: Clock
@@ -23,6 +29,8 @@ interface Told<T, V> {
 const BATCH_MAX = 1_000
 const PAUSE_MS = 100
 const PAUSE_MS_MAX = 2_000
+/** What the store does not take, though it is there, is given up after so many tries. */
+const REFUSALS_MAX = 5
 
 export class Settler {
   readonly #options: SettlerOptions
@@ -66,23 +74,34 @@ export class Settler {
 
   async #carry<T, V>(
     duty: string,
-    items: readonly Told<T, V>[],
+    items: readonly Told<T, V | 'lost'>[],
     send: (batch: T[]) => Promise<readonly V[]>,
   ): Promise<void> {
     const batch = items.map(({ what }) => what)
+    const verdicts = await this.#repeat(duty, () => send(batch))
+    // One of them cannot be written: it must not keep the others.
+    if (verdicts === 'refused' && items.length > 1)
+      await Promise.all(items.map((item) => this.#carry(duty, [item], send)))
+    else if (verdicts !== 'untold')
+      items.forEach(({ answered }, index) => {
+        answered(verdicts === 'refused' ? 'lost' : verdicts[index]!)
+      })
+  }
+
+  async #repeat<V>(duty: string, send: () => Promise<V>): Promise<V | 'refused' | 'untold'> {
+    let refusals = 0
     for (let failures = 0; !this.#isClosed; failures++) {
       try {
-        const verdicts = await send(batch)
+        const verdicts = await send()
         if (failures > 0) this.#tell('duty.recovered', duty)
-        items.forEach(({ answered }, index) => {
-          answered(verdicts[index]!)
-        })
-        return
+        return verdicts
       } catch (error) {
         this.#tellFailed(duty, error, failures + 1)
+        if (!(error instanceof StoreUnavailable) && ++refusals === REFUSALS_MAX) return 'refused'
         await this.#pause(Math.min(PAUSE_MS * 2 ** failures, PAUSE_MS_MAX))
       }
     }
+    return 'untold'
   }
 
   #pause(ms: number): Promise<void> {

@@ -41,6 +41,8 @@ const RELAY_MAX = 1_000
 const RESCUE_MAX = 1_000
 const PRUNE_MAX = 10_000
 const TASKS_MAX = 1_000
+/** The last instant a date can hold. */
+const NEVER = 8.64e15
 const STRAY_TASK_MS = 60 * 60_000
 
 /** Makes jobs ready whose time has come. */
@@ -79,13 +81,23 @@ export function relay(parts: UpkeepParts): DutyOptions {
 export function scheduler({ store, events, clock, read, wakeClaimer }: UpkeepParts): DutyOptions {
   function fire(schedule: ScheduleRecord, now: number) {
     const { name, cron, timeZone, nextAt } = schedule
-    const job = read(dueSubmission(schedule))
-    const isRefused = 'refusal' in job
-    if (isRefused)
-      events.emit('schedule.refused', () => ({ at: clock.now(), name, reason: job.refusal }))
+    /** Whatever is wrong with one schedule must not keep the others. */
+    const ifPossible = <T>(make: () => T): T | null => {
+      try {
+        return make()
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error)
+        events.emit('schedule.refused', () => ({ at: clock.now(), name, reason }))
+        return null
+      }
+    }
     return {
-      job: isRefused ? null : job,
-      nextAt: nextInstant(cron, timeZone, Math.max(now, nextAt)),
+      job: ifPossible(() => {
+        const job = read(dueSubmission(schedule))
+        if ('refusal' in job) throw new Error(job.refusal)
+        return job
+      }),
+      nextAt: ifPossible(() => nextInstant(cron, timeZone, Math.max(now, nextAt))) ?? NEVER,
     }
   }
 

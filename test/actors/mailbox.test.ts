@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { type Letter, statechartOf } from '../../src/actors/statechart.ts'
-import { handlerJobMachine } from '../../src/machines/handler-job.ts'
+import { stagedJobMachine } from '../machines/staged-job.ts'
 import { stage, upTo, wrote } from './fixtures/stage.ts'
 
-const jobMachine = handlerJobMachine({
+const jobMachine = stagedJobMachine({
   backoff: { kind: 'exponential', baseMs: 100, maxMs: 1_000 },
   pauseMsMax: 1_000,
   attemptMsMax: 10_000,
@@ -112,11 +112,11 @@ describe('unknown events', () => {
       isDurable: false,
     })
     jobs.start('j1', { input: { jobId: 'j1', attempt: 1, attemptsMax: 3, fence: 1 } })
-    const finished = 'xstate.done.state.job.working'
+    const finished = 'xstate.done.state.job-staged.working'
     expect(jobMachine.events).toContain(finished)
     expect(jobs.send('j1', { type: finished })).toBe('unknownEvent')
     clock.settle()
-    expect(jobs.peek('j1')?.value).toEqual({ working: 'running' })
+    expect(jobs.peek('j1')?.value).toEqual({ working: 'loading' })
   })
 })
 

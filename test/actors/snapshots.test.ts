@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { MemorySnapshots } from '../../src/actors/memory-snapshots.ts'
-import type { SnapshotStore, SnapshotWrite } from '../../src/actors/ports.ts'
 import { DeferredSnapshots } from './fixtures/deferred-snapshots.ts'
+import { RecordingSnapshots } from './fixtures/recording-snapshots.ts'
 import {
   SNAPSHOT_DELAY_MS,
   START_AT,
@@ -11,28 +10,6 @@ import {
   upTo,
   wrote,
 } from './fixtures/stage.ts'
-
-/** Remembers what it was asked to write, and when it is told to, breaks. */
-class RecordingSnapshots implements SnapshotStore {
-  readonly kept = new MemorySnapshots()
-  readonly groups: SnapshotWrite[][] = []
-  isBroken = false
-
-  load(ids: readonly string[]) {
-    if (this.isBroken) throw new Error('the disk is gone')
-    return this.kept.load(ids)
-  }
-
-  write(writes: readonly SnapshotWrite[]) {
-    if (this.isBroken) throw new Error('the disk is full')
-    this.groups.push([...writes])
-    return this.kept.write(writes)
-  }
-
-  text(key: string): string | undefined {
-    return this.kept.load([`diary/${key}`])[0]?.text
-  }
-}
 
 function recordedStage(options: StageOptions<RecordingSnapshots> = {}) {
   return stage({ snapshots: new RecordingSnapshots(), ...options })

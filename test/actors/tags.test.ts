@@ -86,7 +86,7 @@ describe('an actor that ends because another goes on', () => {
     const { startHost, clock, snapshots } = staged(handlerJobMachine(jobProofPolicy), lease)
     const job = startHost()
     clock.advance(1_000)
-    job.tell({ type: 'RETURNED', result: 1 })
+    job.tell({ type: 'CONCLUDED', outcome: { kind: 'done', result: 1 } })
     job.tell({ type: 'SETTLED' })
     clock.advance(1_000)
     expect(snapshots.size).toBe(0)

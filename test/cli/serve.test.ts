@@ -1,9 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { Caller } from '../http/test-service.ts'
 
 const program = fileURLToPath(new URL('../../src/cli/serve.ts', import.meta.url))
 
@@ -47,7 +51,87 @@ describe('npm start', () => {
       '',
     ])
   })
+
+  it('on a data directory in use says who uses it, and fails', async () => {
+    const data = directory()
+    const first = run({ DECORUM_PORT: '0', DECORUM_DATA: data })
+    await first.url()
+    const { exitCode, stderr } = await run({ DECORUM_PORT: '0', DECORUM_DATA: data }).end
+    expect(exitCode).toBe(1)
+    expect(stderr).toMatch(
+      new RegExp(
+        `^Decorum stopped\\. The data directory .* is in use by process ${first.process.pid} `,
+      ),
+    )
+  })
 })
+
+describe('npm start with a jobs file', () => {
+  it('runs its jobs, and shows the machine of one that has states', async () => {
+    const folder = directory()
+    writeFileSync(join(folder, 'my-jobs.ts'), jobsFile)
+    const child = run({ DECORUM_PORT: '0' }, ['--jobs', './my-jobs.ts'], folder)
+    const caller = new Caller(await child.url())
+    const greeting = await caller.submit({ type: 'greet', body: { name: 'Ada' } })
+    expect((await caller.ended(greeting)).result).toBe('Hello, Ada!')
+    const cake = await caller.submit({ type: 'cake.bake' })
+    expect((await caller.ended(cake)).result).toBe('flour, baked')
+    const { body } = await caller.get('/v1/machines/job-cake-bake')
+    expect(body.states.map(({ id }: { id: string }) => id)).toContain('working.baking')
+    child.process.kill('SIGTERM')
+    expect(await child.end).toEqual({ exitCode: 0, stderr: '' })
+  })
+
+  it.each([
+    ['is missing', '', /there is no file .*jobs\.ts that can be read: correct the path\.\n$/],
+    ['has a mistake', 'export default [\n{ type: }]', /SyntaxError: .* \(.*jobs\.ts:2\)\n$/],
+    ['exports no array', 'export default {}', /its default export is not an array/],
+    ['has a bad definition', `export default [{ type: 'x' }]`, /'version' must be a text/],
+  ])('that %s says so, opens nothing and fails', async (_how, text, message) => {
+    const folder = directory()
+    if (text) writeFileSync(join(folder, 'jobs.ts'), text)
+    const before = readdirSync(folder)
+    const { exitCode, stderr } = await run({ DECORUM_JOBS: 'jobs.ts' }, [], folder).end
+    expect(exitCode).toBe(2)
+    expect(stderr).toMatch(/^Decorum cannot start\. The jobs file jobs\.ts cannot be used: /)
+    expect(stderr).toMatch(message)
+    expect(readdirSync(folder)).toEqual(before)
+  })
+})
+
+describe('npm start with words it does not know', () => {
+  const usage = 'Usage: serve [--jobs ./my-jobs.ts] [--role all|api|worker]\n'
+
+  it.each([
+    [['--job', 'x'], `Unknown option '--job'. ${usage}`],
+    [['jobs.ts'], `Unexpected argument 'jobs.ts'. ${usage}`],
+    [['--role', 'king'], `There is no role 'king'. ${usage}`],
+  ])('%j says which it knows, and fails', async (args, message) => {
+    const { exitCode, stderr } = await run({}, args).end
+    expect([exitCode, stderr]).toEqual([2, `Decorum cannot start. ${message}`])
+  })
+})
+
+const jobsFile = `
+const greet = {
+  type: 'greet',
+  version: '1.0',
+  run: ({ body }: { body: { name: string } }) => \`Hello, \${body.name}!\`,
+}
+const bake = {
+  type: 'cake.bake',
+  version: '1.0',
+  states: {
+    mixing: { description: 'Mixes.', on: { PERFORMED: 'baking' } },
+    baking: { description: 'Bakes.' },
+  },
+  performers: {
+    mixing: () => 'flour',
+    baking: ({ work }: { work: { mixing: string } }) => \`\${work.mixing}, baked\`,
+  },
+}
+export default [greet, bake]
+`
 
 interface Run {
   readonly process: ChildProcess
@@ -56,9 +140,15 @@ interface Run {
   readonly end: Promise<{ exitCode: number | null; stderr: string }>
 }
 
-function run(settings: Record<string, string>): Run {
+/** In a directory of its own, unless told otherwise: that is where it keeps its data. */
+function run(
+  settings: Record<string, string>,
+  args: readonly string[] = [],
+  cwd = directory(),
+): Run {
   const { PATH } = process.env
-  const child = spawn(process.execPath, [program], {
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd,
     env: { PATH, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -68,6 +158,12 @@ function run(settings: Record<string, string>): Run {
   const stderr = text(child.stderr)
   const end = once(child, 'close').then(async ([exitCode]) => ({ exitCode, stderr: await stderr }))
   return { process: child, url: () => announcedUrl(child, end), end }
+}
+
+function directory(): string {
+  const path = mkdtempSync(join(tmpdir(), 'decorum-test-'))
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  return path
 }
 
 async function announcedUrl(child: ChildProcess, end: Run['end']): Promise<string> {

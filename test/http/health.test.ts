@@ -31,6 +31,13 @@ describe('health', () => {
     },
   )
 
+  it('a process whose store is away must not be sent work, and says why', async () => {
+    const storeTrouble = () => 'The claimer has failed. The disk is full.'
+    const answer = await testApp({ storeTrouble }).inject('/readyz')
+    expect(answer.statusCode).toBe(503)
+    expect(answer.json()).toMatchObject({ code: 'store.unavailable', detail: storeTrouble() })
+  })
+
   it('the version is the one that was released', async () => {
     const answer = await testApp().inject('/v1/version')
     const { name, version } = manifest

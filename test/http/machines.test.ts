@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { machineCatalogue } from '../../src/runtime/machine-catalogue.ts'
-import { plainDrawings, testApp } from './test-app.ts'
+import { builtInCharts, plainDrawings, testApp } from './test-app.ts'
 
 const unavailable = {
   ...plainDrawings,
@@ -37,7 +36,7 @@ describe('machines', () => {
   })
 
   it('one machine is told in full, with how many of its actors are where', async () => {
-    const chart = machineCatalogue().find(({ id }) => id === 'process')
+    const chart = builtInCharts.find(({ id }) => id === 'process')
     expect((await testApp().inject('/v1/machines/process')).json()).toEqual({
       ...chart,
       population: { states: { serving: 1 }, transitions: 1 },

@@ -1,10 +1,13 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import pino from 'pino'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { httpLimits } from '../../src/http/app.ts'
+import { statuses } from '../../src/http/problem.ts'
 import { securityHeaders } from '../../src/http/security-headers.ts'
+import { QueueFull } from '../../src/jobs/submission.ts'
 import { plainDrawings, testApp } from './test-app.ts'
 
 describe('a request that goes wrong', () => {
@@ -50,6 +53,42 @@ describe('a request that goes wrong', () => {
     expect([answer.statusCode, answer.json().code]).toEqual([status, code])
   })
 
+  it('with broken JSON is told where it breaks', async () => {
+    const answer = await testApp().inject({
+      method: 'POST',
+      url: '/v1/jobs',
+      headers: { 'content-type': 'application/json' },
+      payload: '{\n  "type": "x",\n}',
+    })
+    expect([answer.statusCode, answer.json().code]).toEqual([400, 'request.invalid'])
+    expect(answer.json().detail).toMatch(
+      /^The body is not JSON: .*at position 17 \(line 3 column 1\)\.$/,
+    )
+  })
+
+  it('because the queue is full is told when to come back', async () => {
+    const submit = async () => {
+      throw new QueueFull(10, 10, 4_100)
+    }
+    const answer = await testApp({ jobs: { submit } }).inject(submission)
+    expect([answer.statusCode, answer.json().code]).toEqual([429, 'queue.full'])
+    expect(answer.headers['retry-after']).toBe('5')
+  })
+
+  it('because the store is away is told when to come back', async () => {
+    const answer = await testApp().inject(submission)
+    expect([answer.statusCode, answer.json()]).toEqual([
+      503,
+      {
+        title: 'Service Unavailable',
+        status: 503,
+        code: 'store.unavailable',
+        detail: 'The database is away: try again.',
+      },
+    ])
+    expect(answer.headers['retry-after']).toBe('5')
+  })
+
   it('through our own fault tells the log what happened, and the caller nothing of it', async () => {
     const lines: string[] = []
     const app = testApp({ log: pino({ level: 'error' }, { write: (line) => lines.push(line) }) })
@@ -82,6 +121,14 @@ describe('a request that goes wrong', () => {
   })
 })
 
+describe('the list of problems', () => {
+  it('in docs/errors.md has every code with its status, and no other', () => {
+    const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
+    const rows = [...page.matchAll(/^\| `([\w.]+)` \| (\d{3}) \| .+ \| .+ \|$/gm)]
+    expect(rows.map(([, code, status]) => [code, Number(status)])).toEqual(Object.entries(statuses))
+  })
+})
+
 describe('every answer', () => {
   it.each(['/healthz', '/v1/machines', '/v1/nothing'])(
     '%s carries the safety headers',
@@ -91,6 +138,12 @@ describe('every answer', () => {
     },
   )
 })
+
+const submission = {
+  method: 'POST',
+  url: '/v1/jobs',
+  payload: { type: 'http.request', body: { url: 'http://example.org/' } },
+} as const
 
 async function onTheWire(bytes: string): Promise<string> {
   const app = testApp()

@@ -19,6 +19,7 @@ export interface HostedOptions<C extends Command> {
   readonly input?: object
   /** How long a change may wait for its write: what a crash can lose. */
   readonly snapshotDelayMs?: number
+  readonly isWriteAhead?: boolean
   readonly chance?: () => number
   /** Hears every command at once, besides `performed`; throwing crashes the actor. */
   readonly perform?: (command: C, at: number) => void
@@ -116,7 +117,7 @@ export class HostedMachine<E extends Letter, C extends Command, X> {
   }
 
   #start(input: object, fence: number) {
-    const { chance = () => 0, snapshotDelayMs = 0, perform } = this.#options
+    const { chance = () => 0, snapshotDelayMs = 0, isWriteAhead = false, perform } = this.#options
     const host = new ActorHost({
       clock: this.clock,
       chance,
@@ -135,6 +136,7 @@ export class HostedMachine<E extends Letter, C extends Command, X> {
         perform?.(command, this.clock.now())
       },
       isDurable: true,
+      isWriteAhead,
       idleMs: 0,
     })
     actors.start(KEY, { input, fence })

@@ -5,15 +5,10 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Decision, Outcome } from '../../src/machines/decision.ts'
-import {
-  type HandlerJobCommand,
-  type HandlerJobMessage,
-  handlerJobMachine,
-} from '../../src/machines/handler-job.ts'
+import { type HandlerJobCommand, handlerJobMachine } from '../../src/machines/handler-job.ts'
 import type { JobCommand, JobContext, JobInput, JobMessage } from '../../src/machines/job.ts'
 import { HostedMachine } from './hosted-machine.ts'
 
-type Message = JobMessage | HandlerJobMessage
 type Asked = JobCommand | HandlerJobCommand
 
 /** The row of one job, changed only as the queue's statements would. */
@@ -102,7 +97,7 @@ const machine = handlerJobMachine({
 /** One job on one node, with its queue on the other side. */
 class Run {
   readonly row: Row
-  readonly job: HostedMachine<Message, Asked, JobContext>
+  readonly job: HostedMachine<JobMessage, Asked, JobContext>
   /** Commands to the queue that were asked for and not yet carried out. */
   #pending: (() => JobMessage)[] = []
   #isRunning = false

@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JobError, Outcome } from '../../src/machines/decision.ts'
-import {
-  type HandlerJobCommand,
-  type HandlerJobMessage,
-  handlerJobMachine,
-} from '../../src/machines/handler-job.ts'
+import { type HandlerJobCommand, handlerJobMachine } from '../../src/machines/handler-job.ts'
 import {
   type JobCommand,
   type JobContext,
@@ -32,11 +28,7 @@ const input: JobInput = { jobId: 'j', attempt: 1, attemptsMax: 3, fence: 1 }
 const error: JobError = { code: 'BROKEN', message: 'It broke.' }
 const retry: Outcome = { kind: 'retry', error }
 
-type HandlerJob = HostedMachine<
-  JobMessage | HandlerJobMessage,
-  JobCommand | HandlerJobCommand,
-  JobContext
->
+type HandlerJob = HostedMachine<JobMessage, JobCommand | HandlerJobCommand, JobContext>
 type StagedJob = HostedMachine<JobMessage | StagedMessage, JobCommand | StagedCommand, JobContext>
 
 function handlerJob(
@@ -63,7 +55,7 @@ const found = {
   working: () => handlerJob(),
   backingOff: () => handlerJob().send(concluded(retry)),
   counting: () => handlerJob().send(concluded(retry)).advance(1_000),
-  settling: () => handlerJob().send({ type: 'RETURNED', result: 7 }),
+  settling: () => handlerJob().send(concluded({ kind: 'done', result: 7 })),
 }
 
 describe('an outcome leads to its end', () => {
@@ -79,13 +71,6 @@ describe('an outcome leads to its end', () => {
     expect(job.state).toBe('settling')
     expect(job.send({ type: 'SETTLED' }).state).toBe(end)
     expect(job.isHere).toBe(false)
-  })
-
-  it('what the handler returns is the result', () => {
-    const job = handlerJob().send({ type: 'RETURNED', result: { pages: 3 } })
-    const decision = { kind: 'done', result: { pages: 3 } }
-    expect(job.take().at(-1)).toEqual({ type: 'settle', decision, fence: 1 })
-    expect(job.send({ type: 'SETTLED' }).state).toBe('done')
   })
 
   it('the last attempt that fails is the end', () => {
@@ -274,7 +259,7 @@ describe('after the actor alone crashed, under the same lease', () => {
   it('exactly the command that was not performed is asked for again', () => {
     const running = stumbling('run', (job) => job)
     expect(types(running.take())).toEqual(['run', 'run'])
-    const settling = stumbling('settle', (job) => job.send({ type: 'RETURNED', result: 7 }))
+    const settling = stumbling('settle', (job) => job.send(concluded({ kind: 'done', result: 7 })))
     expect(types(settling.take())).toEqual(['run', 'settle', 'settle'])
   })
 
@@ -338,6 +323,16 @@ describe('a job with steps', () => {
   it('killed in its second step, the next claim asks for exactly that', () => {
     const job = reading().save()
     job.take()
+    expect(job.crash(claim()).take()).toEqual([fetchAgain])
+  })
+
+  it('killed in its third step before anything else was written, it repeats neither of the others', () => {
+    const job = new HostedMachine<StagedMessage, StagedCommand, JobContext>(
+      stagedJobMachine(policy),
+      { input, isWriteAhead: true, snapshotDelayMs: 3_600_000 },
+    )
+    job.send({ type: 'LOADED', item: 'i' }).send({ type: 'CONNECTED', address: 'a' })
+    expect(types(job.take())).toEqual(['load', 'connect', 'fetch'])
     expect(job.crash(claim()).take()).toEqual([fetchAgain])
   })
 

@@ -3,7 +3,16 @@ import { ConfigurationRefused, configurationFrom } from '../../src/runtime/confi
 
 describe('configuration', () => {
   it('needs nothing: an empty environment serves this machine on port 7070', () => {
-    expect(configurationFrom({})).toEqual({ host: '127.0.0.1', port: 7070, logLevel: 'warn' })
+    expect(configurationFrom({})).toEqual({
+      host: '127.0.0.1',
+      port: 7070,
+      logLevel: 'warn',
+      data: 'decorum-data',
+      databaseUrl: undefined,
+      redisUrl: undefined,
+      concurrency: 100,
+      jobsFile: undefined,
+    })
   })
 
   it('takes what is set, and leaves other programs their variables', () => {
@@ -11,9 +20,24 @@ describe('configuration', () => {
       DECORUM_HOST: 'LOCALHOST',
       DECORUM_PORT: '0',
       DECORUM_LOG_LEVEL: 'debug',
+      DECORUM_DATA: '/var/lib/decorum',
+      DECORUM_CONCURRENCY: '1',
+      DECORUM_JOBS: './my-jobs.ts',
+      DATABASE_URL: 'postgresql://me:secret@db.example:5432/jobs',
+      REDIS_URL: 'rediss://:secret@cache.example',
       PATH: '/bin',
+      DATABASE_URI: 'somebody else’s',
     }
-    expect(configurationFrom(variables)).toEqual({ host: 'localhost', port: 0, logLevel: 'debug' })
+    expect(configurationFrom(variables)).toEqual({
+      host: 'localhost',
+      port: 0,
+      logLevel: 'debug',
+      data: '/var/lib/decorum',
+      concurrency: 1,
+      jobsFile: './my-jobs.ts',
+      databaseUrl: 'postgresql://me:secret@db.example:5432/jobs',
+      redisUrl: 'rediss://:secret@cache.example',
+    })
   })
 
   it('treats an empty variable as one that is not set', () => {
@@ -26,7 +50,7 @@ describe('configuration', () => {
 
   it('refuses a name it does not know and lists those it does', () => {
     expect(problemsOf({ DECORUM_PROT: '80' })).toEqual([
-      'DECORUM_PROT is not known: remove it or correct its name to DECORUM_HOST, DECORUM_PORT or DECORUM_LOG_LEVEL.',
+      'DECORUM_PROT is not known: remove it or correct its name to DECORUM_HOST, DECORUM_PORT, DECORUM_LOG_LEVEL, DECORUM_DATA, DECORUM_CONCURRENCY or DECORUM_JOBS.',
     ])
   })
 
@@ -36,6 +60,32 @@ describe('configuration', () => {
       expect(problemsOf({ DECORUM_PORT: text })).toEqual([
         `DECORUM_PORT is "${text}": set it to a whole number from 0 to 65535, where 0 takes any free port.`,
       ])
+    },
+  )
+
+  it.each(['0', '100001', '-1', '1.5', 'many', '1e3'])(
+    'refuses to run %s jobs at a time',
+    (text) => {
+      expect(problemsOf({ DECORUM_CONCURRENCY: text })).toEqual([
+        `DECORUM_CONCURRENCY is "${text}": set it to a whole number from 1 to 100000: the jobs that run at a time.`,
+      ])
+    },
+  )
+
+  it.each([
+    ['DATABASE_URL', 'mysql://me:s3cret@db.example/jobs', 'postgres://user:password@host:5432'],
+    ['DATABASE_URL', 'me:s3cret@db.example', 'or leave it out to use the embedded database.'],
+    ['DATABASE_URL', 'postgres://me:s3cret@db.example:port/jobs', 'postgres://user:password@'],
+    ['REDIS_URL', 'http://me:s3cret@cache.example', 'redis://user:password@host:6379/0'],
+    ['REDIS_URL', 's3cret', 'or leave it out to do without Redis.'],
+  ])(
+    'refuses a %s it cannot use without repeating it: it may hold a password',
+    (name, url, advice) => {
+      const [problem = '', ...more] = problemsOf({ [name]: url })
+      expect(more).toEqual([])
+      expect(problem).toMatch(new RegExp(`^${name} cannot be used: write it as `))
+      expect(problem).toContain(advice)
+      expect(problem).not.toContain('s3cret')
     },
   )
 

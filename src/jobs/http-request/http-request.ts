@@ -65,11 +65,10 @@ export const httpRequest = defineJob<HttpRequestBody, HttpRequestResult>({
   attemptMsMax: 120_000,
   async run(context) {
     const { body, fetch } = context
-    const response = await fetch(body.url, {
-      method: body.method ?? 'GET',
-      ...(body.headers && { headers: { ...body.headers } }),
-      ...(body.body !== undefined && { body: body.body }),
-    })
+    const request = requestOf(body)
+    if (request instanceof Error)
+      return context.reject({ code: 'request.invalid', message: request.message })
+    const response = await fetch(request)
     const { allowedStatuses } = body
     const isAllowed = allowedStatuses ? allowedStatuses.includes(response.status) : response.ok
     if (!isAllowed) return refusal(context, response)
@@ -85,11 +84,20 @@ export const httpRequest = defineJob<HttpRequestBody, HttpRequestResult>({
       headers: Object.fromEntries(response.headers),
       bytes,
       digest,
-      ...readable(kept),
+      ...readable(kept, bytes > kept.length),
       isTruncated: bytes > kept.length,
     }
   },
 })
+
+/** An impossible one, such as a GET with a body, will be so at every attempt. */
+function requestOf({ url, method = 'GET', headers, body }: HttpRequestBody): Request | Error {
+  try {
+    return new Request(url, { method, headers: { ...headers }, ...(body !== undefined && { body }) })
+  } catch (error) {
+    return error as Error
+  }
+}
 
 /** What it means that the server did not say yes. Being told to slow down is no failure. */
 async function refusal(context: JobContext<HttpRequestBody>, response: Response) {
@@ -100,18 +108,27 @@ async function refusal(context: JobContext<HttpRequestBody>, response: Response)
     date: headers.get('date') ?? undefined,
     at: context.now(),
   })
-  if ((status === 429 || status === 503) && afterMs !== undefined)
+  // "Now" is no pause: without a backoff and a count of attempts it would be asked in a loop.
+  if ((status === 429 || status === 503) && afterMs)
     return context.wait(context.now() + afterMs, `${error.message} It asks for a pause.`)
   const isTransient = status === 408 || status === 425 || status === 429 || status >= 500
   return isTransient ? context.retry(error) : context.reject(error)
 }
 
-function readable(kept: Buffer): Pick<HttpRequestResult, 'body' | 'encoding'> {
+function readable(
+  kept: Buffer,
+  isTruncated: boolean,
+): Pick<HttpRequestResult, 'body' | 'encoding'> {
+  const base64 = kept.toString('base64')
   try {
+    const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
     // A character cut in two by the cap is left out rather than spoiling the text.
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(kept, { stream: true })
-    return { body: text, encoding: 'utf8' }
+    const text = decoder.decode(kept, { stream: isTruncated })
+    // Control characters are six bytes each in JSON: such a text could outgrow what may be kept.
+    if (Buffer.byteLength(JSON.stringify(text)) <= Math.max(base64.length, KEEP_BYTES))
+      return { body: text, encoding: 'utf8' }
   } catch {
-    return { body: kept.toString('base64'), encoding: 'base64' }
+    // Not UTF-8.
   }
+  return { body: base64, encoding: 'base64' }
 }

@@ -1,8 +1,9 @@
 import type { Hash } from 'node:crypto'
+import { outcomes } from '../outcome.ts'
 
 export interface ReadCaps {
   readonly keepBytesMax: number
-  /** More than this is an error: the rest is not read. */
+  /** More than this is refused for good: the rest is not read. */
   readonly readBytesMax: number
   readonly hash: Hash
 }
@@ -24,8 +25,9 @@ export async function readCapped(
   for await (const chunk of body ?? []) {
     bytes += chunk.length
     if (bytes > readBytesMax)
-      throw Object.assign(new Error(`The answer is larger than ${readBytesMax} bytes.`), {
+      throw outcomes.reject({
         code: 'answer.tooLarge',
+        message: `The answer is larger than ${readBytesMax} bytes.`,
       })
     hash.update(chunk)
     const part = chunk.subarray(0, keepBytesMax - keptBytes)

@@ -1,0 +1,169 @@
+import type { Settlement, SettleVerdict, StoreLimits } from '../job-store.ts'
+import { remembered, tallied, tasked } from './bookkeeping.ts'
+import type { Database } from './database.ts'
+import { isJobId } from './job-row.ts'
+import { jsonRows } from './json-rows.ts'
+
+/**
+ * The common case, lean: all done, none with a task. Ends those that are held by the fence given, and
+ * answers how many. Rows are found and locked one by one in the order given, which is by id; then
+ * nobody can change them between the check and the write. A row somebody changed while this began is
+ * left out, and found by the general statement.
+ *
+ * Parameters: node, settlements.
+ */
+const doneStatement = (s: string) => `
+WITH held AS MATERIALIZED (
+  SELECT job.place, given.result
+  FROM json_to_recordset($2) AS given (id uuid, fence integer, result text)
+  CROSS JOIN LATERAL (
+    SELECT ctid AS place, state, fence FROM ${s}.jobs
+    WHERE jobs.id = given.id AND task_id IS NULL FOR UPDATE
+  ) AS job
+  WHERE job.state = 'running' AND job.fence = given.fence
+), ended AS (
+  UPDATE ${s}.jobs AS job
+  SET state = 'done', settled_fence = fence, finished_at = (SELECT ${s}.now_ms()),
+    result = held.result
+  FROM held WHERE job.ctid = held.place
+  RETURNING $1::text AS node_id, job.state
+), ${tallied(s)}
+SELECT count(*) AS count FROM ended`
+
+/**
+ * Any settlements: each is written if its fence holds the job, once. Jobs are locked in the order of
+ * their ids, then tasks in the order of theirs. A settlement that is found committed already is
+ * answered as it was.
+ *
+ * Parameters: node, settlements, past attempts kept.
+ */
+const settleStatement = (s: string) => `
+WITH given AS MATERIALIZED (
+  SELECT * FROM json_to_recordset($2) AS given (n integer, id uuid, fence integer, kind text,
+    delay_ms bigint, result text, error_code text, error_message text, reason text)
+), held AS MATERIALIZED (
+  SELECT given.n, given.kind, given.delay_ms, given.result, given.error_code, given.error_message,
+    given.reason, job.*, job.state = 'running' AND job.fence = given.fence AS is_held,
+    job.state <> 'running' AND job.settled_fence = given.fence AND job.fence = given.fence AS is_repeat,
+    row_number() OVER (PARTITION BY job.id, given.fence ORDER BY given.n) AS occurrence
+  FROM given CROSS JOIN LATERAL (
+    SELECT id, state, fence, settled_fence, attempt, started_at, task_id, is_cancel_requested
+    FROM ${s}.jobs WHERE jobs.id = given.id FOR UPDATE
+  ) AS job
+), waiting AS MATERIALIZED (
+  SELECT task.id FROM (
+    SELECT DISTINCT task_id FROM held WHERE is_held AND task_id IS NOT NULL ORDER BY task_id
+  ) AS wanted
+  CROSS JOIN LATERAL (
+    SELECT id, state FROM ${s}.tasks WHERE tasks.id = wanted.task_id FOR UPDATE
+  ) AS task
+  WHERE task.state = 'QUEUED'
+), judged AS MATERIALIZED (
+  SELECT held.*, CASE
+      WHEN kind IN ('requeue', 'park') THEN CASE
+        WHEN is_cancel_requested THEN 'cancelled'
+        WHEN delay_ms > 0 THEN 'scheduled'
+        ELSE 'queued'
+      END
+      WHEN is_overtaken THEN 'skipped'
+      ELSE kind
+    END AS outcome
+  FROM (
+    SELECT held.*, task_id IS NOT NULL AND waiting.id IS NULL
+        AND kind IN ('done', 'failed', 'dead') AS is_overtaken
+    FROM held LEFT JOIN waiting ON waiting.id = held.task_id
+    WHERE is_held AND occurrence = 1
+  ) AS held
+), written AS (
+  UPDATE ${s}.jobs AS job
+  SET state = outcome,
+    settled_fence = job.fence,
+    attempt = CASE WHEN kind = 'park' THEN greatest(job.attempt - 1, 0) ELSE job.attempt END,
+    run_at = CASE WHEN outcome IN ('queued', 'scheduled')
+      THEN (SELECT ${s}.now_ms()) + coalesce(delay_ms, 0) ELSE job.run_at END,
+    finished_at = CASE WHEN outcome IN ('queued', 'scheduled') THEN NULL
+      ELSE (SELECT ${s}.now_ms()) END,
+    result = CASE WHEN is_overtaken THEN NULL ELSE judged.result END,
+    error_code = CASE WHEN is_overtaken THEN NULL ELSE judged.error_code END,
+    error_message = CASE WHEN is_overtaken THEN NULL ELSE judged.error_message END,
+    reason = CASE WHEN is_overtaken THEN 'Its task had changed meanwhile.' ELSE judged.reason END
+  FROM judged WHERE job.id = judged.id
+  RETURNING job.id
+), ended AS (
+  SELECT $1::text AS node_id, outcome AS state FROM judged
+  WHERE outcome NOT IN ('queued', 'scheduled')
+), past AS (
+  SELECT id AS job_id, attempt, fence, started_at, (SELECT ${s}.now_ms()) AS ended_at,
+    $1::text AS node_id, kind,
+    CASE WHEN kind = 'park' THEN NULL ELSE error_code END AS error_code,
+    CASE WHEN kind = 'park' THEN NULL ELSE error_message END AS error_message
+  FROM judged WHERE kind IN ('requeue', 'park')
+), ends AS (
+  SELECT task_id, result, error_code, error_message, CASE
+      WHEN outcome = 'done' THEN 'COMPLETED'
+      WHEN outcome = 'cancelled' THEN 'CANCELLED'
+      ELSE 'FAILED'
+    END AS state
+  FROM judged
+  WHERE task_id IS NOT NULL AND (outcome IN ('done', 'failed', 'dead')
+    OR outcome = 'cancelled' AND is_cancel_requested)
+), ${tasked(s)}, ${remembered(s, '$3')}, ${tallied(s)}
+SELECT given.n, CASE
+    WHEN NOT coalesce(held.is_held OR held.is_repeat, false) THEN 'lost'
+    WHEN judged.is_overtaken THEN 'overtaken'
+    WHEN held.is_repeat AND held.state = 'skipped' AND given.kind <> 'skipped' THEN 'overtaken'
+    ELSE 'settled'
+  END AS verdict
+FROM given LEFT JOIN held ON held.n = given.n
+  LEFT JOIN judged ON judged.id = held.id AND held.is_held`
+
+type GivenRow = ReturnType<typeof rowOf>
+
+export function postgresSettle(database: Database, limits: StoreLimits) {
+  const doneText = doneStatement(database.schema)
+  const settleText = settleStatement(database.schema)
+
+  /** Both statements answer a repeat as they answered the first time, so one may follow the other. */
+  return async function settle(
+    nodeId: string,
+    settlements: readonly Settlement[],
+  ): Promise<readonly SettleVerdict[]> {
+    const rows = settlements
+      .map(rowOf)
+      .filter(({ id }) => isJobId(id))
+      .sort(byId)
+    if (rows.length === settlements.length && settlements.every(({ kind }) => kind === 'done')) {
+      const [done] = await database.query<{ count: number }>(doneText, [nodeId, jsonRows(rows)])
+      if (done?.count === rows.length) return settlements.map(() => 'settled')
+    }
+    const verdicts = settlements.map((): SettleVerdict => 'lost')
+    if (rows.length > 0)
+      for (const { n, verdict } of await database.query<{ n: number; verdict: SettleVerdict }>(
+        settleText,
+        [nodeId, jsonRows(rows), limits.pastAttemptsMax],
+      ))
+        verdicts[n] = verdict
+    return verdicts
+  }
+}
+
+function rowOf(settlement: Settlement, n: number) {
+  const { id, fence, kind } = settlement
+  return {
+    n,
+    id,
+    fence,
+    kind,
+    ...('result' in settlement && { result: settlement.result }),
+    ...('delayMs' in settlement && { delay_ms: Math.ceil(settlement.delayMs) }),
+    ...('reason' in settlement && { reason: settlement.reason }),
+    ...('error' in settlement && {
+      error_code: settlement.error.code,
+      error_message: settlement.error.message,
+    }),
+  }
+}
+
+function byId(one: GivenRow, other: GivenRow): number {
+  return one.id < other.id ? -1 : one.id > other.id ? 1 : one.n - other.n
+}
