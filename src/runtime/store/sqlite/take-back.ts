@@ -74,7 +74,7 @@ function endingOf(job: Crashed, crashesMax: number): Ending | undefined {
       state: 'dead',
       error: {
         code: 'job.poison',
-        message: `Its node died ${crashes} times while running it. Find out what it does to a process, then replay it.`,
+        message: `Its node stopped ${crashes} times while running it. Find out what it does to the process, then replay it.`,
       },
     }
   if (attempt >= attemptsMax)
@@ -82,7 +82,7 @@ function endingOf(job: Crashed, crashesMax: number): Ending | undefined {
       state: 'dead',
       error: {
         code: 'attempts.exhausted',
-        message: `Its node died during attempt ${attempt} of ${attemptsMax}, its last. Replay it to give it new ones.`,
+        message: `Its node stopped during the last of ${attemptsMax} attempts. Replay it to give it new ones.`,
       },
     }
   return undefined
