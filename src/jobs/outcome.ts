@@ -29,7 +29,11 @@ export type Failure = string | Error | { readonly code: string; readonly message
 export const outcomes: Outcomes = {
   skip: (reason) => new JobOutcome({ kind: 'skipped', reason: clipped(reason) }),
   retry: (error, { afterMs = 0 } = {}) =>
-    new JobOutcome({ kind: 'retry', error: jobError(error), afterMs: checkedMs('afterMs', afterMs) }),
+    new JobOutcome({
+      kind: 'retry',
+      error: jobError(error),
+      afterMs: checkedMs('afterMs', afterMs),
+    }),
   wait: (until, reason) =>
     new JobOutcome({ kind: 'wait', until: checkedMs('until', until), reason: clipped(reason) }),
   reject: (error) => new JobOutcome({ kind: 'reject', error: jobError(error) }),

@@ -11,7 +11,9 @@ export async function nodeIdentity(directory: string, bytes: RandomBytes): Promi
   const path = join(directory, 'node-id')
   const kept = (await readFile(path, 'utf8').catch(() => '')).trim()
   if (/^[\w.-]{1,100}$/.test(kept)) return kept
-  const machine = hostname().replaceAll(/[^\w.-]/g, '-').slice(0, 80)
+  const machine = hostname()
+    .replaceAll(/[^\w.-]/g, '-')
+    .slice(0, 80)
   const name = `${machine}-${Buffer.from(bytes(4)).toString('hex')}`
   // Written beside and moved: a crash must not leave half a name.
   await writeFile(`${path}.new`, `${name}\n`)

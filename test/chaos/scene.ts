@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -207,6 +207,13 @@ export class Scene {
     const problems = brokenPromises(this.history, found, { states: statesOf, ...circumstances })
     expect(problems).toEqual([])
     return found
+  }
+
+  /** Copies it to where it outlasts the scene. */
+  keepHistory(): string {
+    const path = `${this.#folder}.jsonl`
+    copyFileSync(this.#history.path, path)
+    return path
   }
 
   async close(): Promise<void> {

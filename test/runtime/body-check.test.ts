@@ -41,10 +41,9 @@ describe('a Standard Schema', () => {
   it('takes what fits, and names what does not', () => {
     const path = ['list', { key: 0 }]
     expect(check((value) => ({ value }))(5)).toEqual([])
-    expect(check(() => ({ issues: [{ message: 'is odd', path }, { message: 'is bad' }] }))(5)).toEqual([
-      'body/list/0 is odd',
-      'body is bad',
-    ])
+    expect(
+      check(() => ({ issues: [{ message: 'is odd', path }, { message: 'is bad' }] }))(5),
+    ).toEqual(['body/list/0 is odd', 'body is bad'])
   })
 
   it('that cannot answer at once, or stumbles, takes nothing', () => {

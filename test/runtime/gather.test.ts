@@ -36,14 +36,20 @@ it('what comes during one turn goes together, and what comes meanwhile with the 
   expect(batches()).toEqual([[1, 2, 3]])
   expect(gather.size).toBe(2)
   await land(0)
-  expect(batches()).toEqual([[1, 2, 3], [4, 5]])
+  expect(batches()).toEqual([
+    [1, 2, 3],
+    [4, 5],
+  ])
 })
 
 it('no batch is larger, and no more are under way, than there may be', async () => {
   const { clock, gather, land, batches } = gatherOf(2, 2)
   for (let item = 1; item <= 7; item++) gather.push(item)
   clock.settle()
-  expect(batches()).toEqual([[1, 2], [3, 4]])
+  expect(batches()).toEqual([
+    [1, 2],
+    [3, 4],
+  ])
   await land(1)
   expect(batches()).toHaveLength(3)
   await land(0)

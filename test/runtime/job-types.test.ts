@@ -43,7 +43,11 @@ it.each<[string, unknown, RegExp]>([
   ['a state with a name that is taken', withState('where', {}), /another name/],
   ['a state that leads out', withState('one', { PERFORMED: 'three' }), /not one of the states/],
   ['a state that leads nowhere', withState('one', {}), /leads nowhere/],
-  ['a state that takes cancelling for its own', withState('one', { CANCELLED: 'one' }), /CANCELLED/],
+  [
+    'a state that takes cancelling for its own',
+    withState('one', { CANCELLED: 'one' }),
+    /CANCELLED/,
+  ],
   ['a state that listens to everything', withState('one', { '*': 'one' }), /another name/],
 ])('refuses a definition with %s, and says so', (_, definition, words) => {
   expect(() => new JobTypes([definition])).toThrow(JobTypesRefused)

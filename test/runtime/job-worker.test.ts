@@ -105,10 +105,9 @@ describe('taking too long', () => {
 
   it('a handler that ignores its signal is reported, and what it says later is not heard', async () => {
     const halt = gate<string>()
-    const { job, calls } = jobOf(
-      (_, call) => (call === 1 ? halt.promise : 'second'),
-      { attemptMsMax: 10_000 },
-    )
+    const { job, calls } = jobOf((_, call) => (call === 1 ? halt.promise : 'second'), {
+      attemptMsMax: 10_000,
+    })
     const node = await startedRuntime([job])
     const id = await node.submit('it')
     await node.started(id)
@@ -122,7 +121,9 @@ describe('taking too long', () => {
 })
 
 it('a job put back without a pause runs again, also when it is claimed before it has left', async () => {
-  const { job, calls } = jobOf(({ wait, now }, call) => (call < 4 ? wait(now() + 5_000, 'x') : call))
+  const { job, calls } = jobOf(({ wait, now }, call) =>
+    call < 4 ? wait(now() + 5_000, 'x') : call,
+  )
   let isHurried = true
   // The store forgets the pause: what is parked can be claimed in the same moment.
   const wrap = (store: JobStore): JobStore => ({
@@ -130,7 +131,9 @@ it('a job put back without a pause runs again, also when it is claimed before it
     settle: (nodeId, settlements) =>
       store.settle(
         nodeId,
-        settlements.map((each) => ('delayMs' in each && isHurried ? { ...each, delayMs: 0 } : each)),
+        settlements.map((each) =>
+          'delayMs' in each && isHurried ? { ...each, delayMs: 0 } : each,
+        ),
       ),
   })
   const node = await startedRuntime([job], { wrap })
@@ -485,7 +488,8 @@ describe('suspects', () => {
     for (let crash = 0; crash < 2; crash++) {
       await node.runtime.start()
       await node.forwardUntil(
-        () => node.of('job.started').length === 4 || (crash > 0 && node.of('job.started').length > 0),
+        () =>
+          node.of('job.started').length === 4 || (crash > 0 && node.of('job.started').length > 0),
         'they ran',
       )
       node.runtime.host.halt()

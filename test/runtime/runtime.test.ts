@@ -124,11 +124,14 @@ it('a job that throws every time is dead when its attempts are used up', async (
 it.each([
   ['a function', () => () => {}],
   ['a BigInt', () => 1n],
-  ['something circular', () => {
-    const it: { self?: unknown } = {}
-    it.self = it
-    return it
-  }],
+  [
+    'something circular',
+    () => {
+      const it: { self?: unknown } = {}
+      it.self = it
+      return it
+    },
+  ],
   ['too much', () => 'x'.repeat(300_000)],
 ])('a job that returns %s fails, and says why', async (_, make) => {
   const { job, calls } = counted(() => make())
@@ -143,12 +146,18 @@ it.each<[string, () => unknown]>([
   ['nothing', () => undefined],
   ['null', () => null],
   ['an object without a prototype', () => Object.create(null)],
-  ['an error whose message is no text', () => Object.assign(new Error('x'), { message: undefined })],
-  ['an error that is its own cause', () => {
-    const error = new Error('round')
-    error.cause = error
-    return error
-  }],
+  [
+    'an error whose message is no text',
+    () => Object.assign(new Error('x'), { message: undefined }),
+  ],
+  [
+    'an error that is its own cause',
+    () => {
+      const error = new Error('round')
+      error.cause = error
+      return error
+    },
+  ],
 ])('a job that throws %s is tried again like any other', async (_, make) => {
   const { job, calls } = counted((_context, call) => {
     if (call === 1) return Promise.reject(make())
@@ -374,10 +383,13 @@ it('nothing is begun while everything is paused, and everything when it is resum
 })
 
 it('a dead job that is replayed runs again with all its attempts', async () => {
-  const { job, calls } = counted((_, call) => {
-    if (call === 1) throw new Error('broken')
-    return 'mended'
-  }, { attemptsMax: 1 })
+  const { job, calls } = counted(
+    (_, call) => {
+      if (call === 1) throw new Error('broken')
+      return 'mended'
+    },
+    { attemptsMax: 1 },
+  )
   const node = await startedRuntime([job])
   const id = await node.submit('it', { a: 1 })
   expect(await node.ended(id)).toBe('dead')

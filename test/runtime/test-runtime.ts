@@ -34,7 +34,7 @@ export interface TestRuntimeOptions {
 }
 
 type Name = keyof RuntimeEventMap
-type Told = { [N in Name]: { readonly name: N } & RuntimeEventMap[N] }[Name]
+type Told = { [N in Name]: { readonly what: N } & RuntimeEventMap[N] }[Name]
 
 /** Long enough for anything that is bound to happen; what is not must fail, not hang. */
 const TURNS_MAX = 20_000
@@ -70,13 +70,13 @@ export class TestRuntime {
       onListenerError: (error) => this.listenerErrors.push(error),
     })
     for (const name of eventNames)
-      this.runtime.on(name, (event) => this.told.push({ name, ...event } as Told))
+      this.runtime.on(name, (event) => this.told.push({ what: name, ...event } as Told))
   }
 
   /** What has been told of one kind, about one job if one is named. */
   of<N extends Name>(name: N, id?: string): RuntimeEventMap[N][] {
     return this.told.filter(
-      (event) => event.name === name && (id === undefined || ('id' in event && event.id === id)),
+      (event) => event.what === name && (id === undefined || ('id' in event && event.id === id)),
     ) as unknown as RuntimeEventMap[N][]
   }
 

@@ -93,7 +93,11 @@ export const httpRequest = defineJob<HttpRequestBody, HttpRequestResult>({
 /** An impossible one, such as a GET with a body, will be so at every attempt. */
 function requestOf({ url, method = 'GET', headers, body }: HttpRequestBody): Request | Error {
   try {
-    return new Request(url, { method, headers: { ...headers }, ...(body !== undefined && { body }) })
+    return new Request(url, {
+      method,
+      headers: { ...headers },
+      ...(body !== undefined && { body }),
+    })
   } catch (error) {
     return error as Error
   }

@@ -59,49 +59,54 @@ WITH given AS MATERIALIZED (
   ) AS task
   WHERE task.state = 'QUEUED'
 ), judged AS MATERIALIZED (
-  SELECT held.*, CASE
-      WHEN kind IN ('requeue', 'park') THEN CASE
+  SELECT held.id, attempt, fence, started_at, task_id, is_cancel_requested, kind, delay_ms,
+    is_overtaken, outcome, CASE WHEN outcome = kind THEN result END AS result,
+    CASE WHEN outcome NOT IN ('skipped', 'cancelled') THEN error_code END AS error_code,
+    CASE WHEN outcome NOT IN ('skipped', 'cancelled') THEN error_message END AS error_message,
+    CASE WHEN is_overtaken THEN 'Its task had changed meanwhile.'
+      WHEN outcome <> 'cancelled' THEN reason END AS reason
+  FROM held
+  LEFT JOIN waiting ON waiting.id = held.task_id
+  CROSS JOIN LATERAL (
+    SELECT task_id IS NOT NULL AND waiting.id IS NULL AND kind IN ('done', 'failed', 'dead')
+      AS is_overtaken
+  ) AS task
+  CROSS JOIN LATERAL (
+    SELECT CASE
+        WHEN is_overtaken THEN 'skipped'
+        WHEN kind NOT IN ('requeue', 'park') THEN kind
         WHEN is_cancel_requested THEN 'cancelled'
         WHEN delay_ms > 0 THEN 'scheduled'
         ELSE 'queued'
-      END
-      WHEN is_overtaken THEN 'skipped'
-      ELSE kind
-    END AS outcome
-  FROM (
-    SELECT held.*, task_id IS NOT NULL AND waiting.id IS NULL
-        AND kind IN ('done', 'failed', 'dead') AS is_overtaken
-    FROM held LEFT JOIN waiting ON waiting.id = held.task_id
-    WHERE is_held AND occurrence = 1
-  ) AS held
+      END AS outcome
+  ) AS judgement
+  WHERE is_held AND occurrence = 1
 ), written AS (
   UPDATE ${s}.jobs AS job
   SET state = outcome,
     settled_fence = job.fence,
-    attempt = CASE WHEN kind = 'park' THEN greatest(job.attempt - 1, 0) ELSE job.attempt END,
+    attempt = CASE WHEN kind = 'park' AND outcome IN ('queued', 'scheduled')
+      THEN greatest(job.attempt - 1, 0) ELSE job.attempt END,
     run_at = CASE WHEN outcome IN ('queued', 'scheduled')
-      THEN (SELECT ${s}.now_ms()) + coalesce(delay_ms, 0) ELSE job.run_at END,
-    finished_at = CASE WHEN outcome IN ('queued', 'scheduled') THEN NULL
-      ELSE (SELECT ${s}.now_ms()) END,
-    result = CASE WHEN is_overtaken THEN NULL ELSE judged.result END,
-    error_code = CASE WHEN is_overtaken THEN NULL ELSE judged.error_code END,
-    error_message = CASE WHEN is_overtaken THEN NULL ELSE judged.error_message END,
-    reason = CASE WHEN is_overtaken THEN 'Its task had changed meanwhile.' ELSE judged.reason END
+      THEN (SELECT ${s}.now_ms()) + delay_ms ELSE job.run_at END,
+    finished_at = CASE WHEN outcome NOT IN ('queued', 'scheduled')
+      THEN (SELECT ${s}.now_ms()) END,
+    result = judged.result,
+    error_code = judged.error_code,
+    error_message = judged.error_message,
+    reason = judged.reason
   FROM judged WHERE job.id = judged.id
-  RETURNING job.id
 ), ended AS (
   SELECT $1::text AS node_id, outcome AS state FROM judged
   WHERE outcome NOT IN ('queued', 'scheduled')
 ), past AS (
   SELECT id AS job_id, attempt, fence, started_at, (SELECT ${s}.now_ms()) AS ended_at,
-    $1::text AS node_id, kind,
-    CASE WHEN kind = 'park' THEN NULL ELSE error_code END AS error_code,
-    CASE WHEN kind = 'park' THEN NULL ELSE error_message END AS error_message
-  FROM judged WHERE kind IN ('requeue', 'park')
+    $1::text AS node_id, kind, error_code, error_message
+  FROM judged WHERE outcome IN ('queued', 'scheduled')
 ), ends AS (
-  SELECT task_id, result, error_code, error_message, CASE
-      WHEN outcome = 'done' THEN 'COMPLETED'
-      WHEN outcome = 'cancelled' THEN 'CANCELLED'
+  SELECT task_id, result, error_code, error_message, CASE outcome
+      WHEN 'done' THEN 'COMPLETED'
+      WHEN 'cancelled' THEN 'CANCELLED'
       ELSE 'FAILED'
     END AS state
   FROM judged

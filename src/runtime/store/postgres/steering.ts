@@ -86,9 +86,8 @@ export function postgresSteering(
     },
 
     async replay(filter, { body, jobsMax }) {
-      const states = filter.states ?? (filter.ids ? undefined : ['dead', 'failed', 'cancelled'])
       const { text, values } = conditionsOf(
-        { ...filter, ...(states && { states }) } as typeof filter,
+        { states: ['dead', 'failed', 'cancelled'], ...filter },
         [body ?? null, jobsMax, limits.pastAttemptsMax],
       )
       const rows = await database.query<{ id: string }>(replayStatement(s, text), values)
