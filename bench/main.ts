@@ -3,6 +3,7 @@ const benches: Readonly<Record<string, () => Promise<{ run(args: string[]): unkn
   actors: () => import('./actors.ts'),
   corpora: () => import('./corpora.ts'),
   queue: () => import('./queue.ts'),
+  recovery: () => import('./recovery.ts'),
 }
 
 const [name = '', ...args] = process.argv.slice(2)

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { MemorySnapshots } from '../actors/memory-snapshots.ts'
 import type { Clock, SnapshotStore } from '../actors/ports.ts'
 import { openRedis } from './redis/redis-connection.ts'
 import { redisSnapshots } from './redis/redis-snapshots.ts'
@@ -30,8 +29,7 @@ export async function openStores(addresses: StoreAddresses): Promise<OpenStores>
     return { jobs, snapshots: jobs.snapshots, close: () => jobs.close() }
   }
   const jobs = await openPostgresStore({ url: databaseUrl, limits })
-  if (redisUrl === undefined)
-    return { jobs, snapshots: new MemorySnapshots(), close: () => jobs.close() }
+  if (redisUrl === undefined) return { jobs, snapshots: jobs.snapshots, close: () => jobs.close() }
   const redis = openRedis(redisUrl)
   return {
     jobs,

@@ -95,6 +95,7 @@ export class Runtime implements JobDispatcher {
   readonly #claimer: Duty
   readonly #stager: Duty
   readonly #canceller: Duty
+  #starting: Promise<void> | undefined
 
   constructor(parts: RuntimeParts) {
     const { clock, chance, store, snapshots, types, node, limits } = parts
@@ -219,15 +220,17 @@ export class Runtime implements JobDispatcher {
   // ── life ────────────────────────────────────────────────────────────────────────────────────
 
   /** Submitting works without it; a node that only takes jobs in never starts. */
-  async start(): Promise<void> {
-    await this.#lease.begin()
-    for (const duty of this.#duties) duty.start()
+  start(): Promise<void> {
+    this.#starting = this.#begin()
+    return this.#starting
   }
 
   /** Begins nothing more and gives back what has not begun; resolves when nothing runs. */
   async drain(): Promise<void> {
     // First of all: a claimer that finds room goes on as long as there is something to claim.
     this.#worker.refuse()
+    // Told to stop while it starts: what is begun afterwards would go on for ever.
+    await this.#starting?.catch(() => {})
     await this.#claimer.stop()
     await this.#worker.idle()
   }
@@ -328,6 +331,11 @@ export class Runtime implements JobDispatcher {
 
   schedules(): Promise<readonly ScheduleRecord[]> {
     return this.#parts.store.schedules()
+  }
+
+  async #begin(): Promise<void> {
+    await this.#lease.begin()
+    for (const duty of this.#duties) duty.start()
   }
 
   async #cancelRequested(): Promise<void> {

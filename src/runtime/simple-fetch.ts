@@ -25,7 +25,9 @@ export function simpleFetch(
   const notBefore = new Map<string, number>()
   const userAgent = `${version.name}/${version.version}`
 
-  function rest(domain: string, until: number): void {
+  /** Answers may come out of order: the longest wish stands. */
+  function rest(domain: string, wish: number): void {
+    const until = Math.max(wish, notBefore.get(domain) ?? 0)
     notBefore.delete(domain)
     notBefore.set(domain, until)
     const [oldest] = notBefore.keys()

@@ -13,6 +13,7 @@ import { onServers, onSqlite } from './places.ts'
 import { several } from './scene.ts'
 
 const run = promisify(execFile)
+const source = fileURLToPath(new URL('../../src/runtime/create-runtime.ts', import.meta.url))
 
 describe('a disk that is full', () => {
   it('refuses jobs and says why; what was accepted is finished once there is room', async (test) => {
@@ -98,7 +99,6 @@ describe('a data directory', () => {
     mkdirSync(data)
     chmodSync(data, 0o555)
     // Root may write everywhere, so somebody else tries.
-    const source = fileURLToPath(new URL('../../src/runtime/create-runtime.ts', import.meta.url))
     const script = `const { createRuntime } = await import(${JSON.stringify(source)})
       await createRuntime({ data: ${JSON.stringify(data)} }).catch((error) => console.log(error.message))`
     const { stdout } = await run(
@@ -145,6 +145,15 @@ it('a node that was told to stop leaves nothing behind that keeps its process al
   await node.writes('idle')
   await node.stop()
   expect(await node.over).toBe(0)
+})
+
+it('a node that is told to stop while it starts is gone as well', async () => {
+  const script = `const { createRuntime } = await import(${JSON.stringify(source)})
+    const runtime = await createRuntime({ data: ${JSON.stringify(folder())} })
+    const started = runtime.start()
+    await runtime.stop()
+    await started`
+  await run(process.execPath, ['--input-type=module', '-e', script])
 })
 
 function folder(): string {

@@ -4,7 +4,7 @@ import { usePostgres, useRedis } from '../provision/use-server.ts'
 import { type Place, Scene } from './scene.ts'
 
 /** The test itself, because several are on at a time. */
-export type Stagehand = Pick<TestContext, 'onTestFinished' | 'onTestFailed'>
+export type Stagehand = Pick<TestContext, 'onTestFinished'>
 
 export interface Theatre {
   readonly name: string
@@ -43,10 +43,13 @@ export async function serverPlace(
   return { databaseUrl: url.href, redisUrl: redis.url }
 }
 
-export function opened(place: Place, { onTestFinished, onTestFailed }: Stagehand): Scene {
+export function opened(place: Place, { onTestFinished }: Stagehand): Scene {
   const scene = new Scene(place)
-  onTestFinished(() => scene.close())
-  // A run that went wrong may never do so again: its history is worth keeping.
-  onTestFailed(() => void process.stderr.write(`The history is in ${scene.keepHistory()}\n`))
+  onTestFinished(async ({ task }) => {
+    // A run that went wrong may never do so again: its history is worth keeping.
+    if (task.result?.state === 'fail')
+      process.stderr.write(`The history of '${task.name}' is in ${scene.keepHistory()}\n`)
+    await scene.close()
+  })
   return scene
 }

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { describe } from 'vitest'
 import { MemorySnapshots } from '../../src/actors/memory-snapshots.ts'
 import { redisSnapshots } from '../../src/runtime/redis/redis-snapshots.ts'
+import { openPostgresStore } from '../../src/runtime/store/postgres/postgres-store.ts'
 import { openSqliteSnapshots } from '../../src/runtime/store/sqlite/sqlite-snapshots.ts'
-import { useRedis } from '../provision/use-server.ts'
+import { usePostgres, useRedis } from '../provision/use-server.ts'
 import { connectedRedis } from '../runtime/redis/connected-redis.ts'
 import { snapshotStoreContract } from './snapshot-store.ts'
 
@@ -28,8 +29,9 @@ snapshotStoreContract('a SQLite file', () => {
   }
 })
 
-describe('on a real server', () => {
+describe('on real servers', () => {
   const redis = useRedis()
+  const postgres = usePostgres()
   let opened = 0
 
   snapshotStoreContract('Redis', async () => {
@@ -37,5 +39,10 @@ describe('on a real server', () => {
     const connection = await connectedRedis(redis.url, { commandTimeoutMs: 20_000 })
     const store = redisSnapshots(connection, { keyPrefix: `test-${opened++}:` })
     return { store, close: () => connection.close() }
+  })
+
+  snapshotStoreContract('PostgreSQL', async () => {
+    const store = await openPostgresStore({ url: postgres.url, schema: `test_${opened++}` })
+    return { store: store.snapshots, close: () => store.close() }
   })
 })

@@ -5,7 +5,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach } from 'vitest'
 import { VirtualClock } from '../../src/actors/virtual-clock.ts'
-import type { AnyJob } from '../../src/jobs/define-job.ts'
+import type { AnyJob, JobContext } from '../../src/jobs/define-job.ts'
 import { JobTypes } from '../../src/runtime/job-types.ts'
 import { systemBytes } from '../../src/runtime/random.ts'
 import { Runtime, type RuntimeLimits, runtimeLimits } from '../../src/runtime/runtime.ts'
@@ -187,8 +187,34 @@ export async function startedRuntime(
   return made
 }
 
-/** A promise to be kept by the test, and how often it was asked for. */
+/** A promise for the test to keep. */
 export function gate<T = void>() {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
   return { promise, open: resolve, fail: reject }
+}
+
+/** A job of type `it`, with the contexts of its calls. */
+export function countedJob(
+  run: (context: JobContext<never>, calls: number) => unknown,
+  more: object = {},
+) {
+  const calls: JobContext[] = []
+  const job: AnyJob = {
+    type: 'it',
+    version: '1',
+    backoff: { kind: 'schedule', delaysMs: [1_000] },
+    ...more,
+    run(context: JobContext<never>) {
+      calls.push(context)
+      return run(context, calls.length)
+    },
+  }
+  return { job, calls }
+}
+
+/** Rejects when it is told to stop, as fetch does. */
+export function untilStopped({ signal }: JobContext): Promise<never> {
+  return new Promise((_, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
+  )
 }

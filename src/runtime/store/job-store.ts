@@ -330,7 +330,10 @@ export interface JobDesk {
   /** Queued ones by domain, the fullest first. */
   lanes(lanesMax: number): Promise<readonly { type: string; domain: string; queued: number }[]>
   cancel(id: string): Promise<CancelVerdict>
-  /** Final jobs go back to the queue with all their attempts; the others are left alone. */
+  /**
+   * Final jobs go back to the queue with all their attempts, and a task that failed or was cancelled
+   * with its job is QUEUED again; the others are left alone. Without states: dead, failed, cancelled.
+   */
   replay(filter: JobFilter, options: { body?: string; jobsMax: number }): Promise<readonly string[]>
   pause(scope: PauseScope): Promise<void>
   resume(scope: PauseScope): Promise<void>

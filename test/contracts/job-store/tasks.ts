@@ -109,6 +109,15 @@ export function taskClaims(stage: Stage): void {
       expect(await state()).toBe('QUEUED')
     })
 
+    it('that failed wait again when their job is replayed', async () => {
+      const { node, job, taskId } = await underWay()
+      await node.settle(settling.dead(job))
+      expect(await stateOf(taskId)).toBe('FAILED')
+      await stage.store.replay({ ids: [job.id] }, { jobsMax: 1 })
+      expect(await stage.store.tasks.get(taskId)).toMatchObject({ state: 'QUEUED', error: null })
+      expect(await node.takeOne()).toMatchObject({ id: job.id, isObsolete: false })
+    })
+
     it('fail when their job is dead by crashes', async () => {
       const { node, state, taskId } = await underWay()
       for (let crash = 1; crash <= storeLimits.crashesMax; crash++) {

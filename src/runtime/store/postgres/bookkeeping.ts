@@ -42,13 +42,13 @@ remembered AS (
 
 /**
  * Tasks a job's end changes, from `ends (task_id, state, result, error_code, error_message)`. The
- * statement has locked them before, where it reads what it answers: jobs first, then tasks, then
- * tallies, in every statement.
+ * statement has found them QUEUED and locked them before, where it reads what it answers: jobs
+ * first, then tasks, then tallies, in every statement.
  */
 export const tasked = (schema: string) => `
 tasked AS (
   UPDATE ${schema}.tasks AS task
   SET state = ends.state, updated_at = (SELECT ${schema}.now_ms()), result = ends.result,
     error_code = ends.error_code, error_message = ends.error_message
-  FROM ends WHERE task.id = ends.task_id AND task.state = 'QUEUED'
+  FROM ends WHERE task.id = ends.task_id
 )`

@@ -155,8 +155,17 @@ CREATE TABLE tasks (
 CREATE INDEX tasks_group ON tasks (group_id);
 CREATE INDEX tasks_pending ON tasks (group_id, id) WHERE state = 'PENDING';
 CREATE INDEX tasks_queued ON tasks (updated_at) WHERE state = 'QUEUED';
+
+-- Where there is no Redis. Snapshots are rewritten all the time and gone with their jobs.
+CREATE TABLE snapshots (
+  id text COLLATE "C" PRIMARY KEY,
+  fence integer NOT NULL,
+  seq bigint NOT NULL,
+  due_at double precision,
+  text text NOT NULL
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 `
 
 export const postgresMigrations: readonly Migration[] = [
-  { version: 1, name: 'jobs, nodes, outbox, schedules, tasks', sql: first },
+  { version: 1, name: 'jobs, nodes, outbox, schedules, tasks, snapshots', sql: first },
 ]

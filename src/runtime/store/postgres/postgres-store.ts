@@ -1,3 +1,4 @@
+import type { SnapshotStore } from '../../../actors/ports.ts'
 import { systemClock } from '../../clock.ts'
 import { type JobStore, type StoreLimits, storeLimits } from '../job-store.ts'
 import { postgresClaim } from './claim.ts'
@@ -7,6 +8,7 @@ import { type Announcer, openHints } from './hints.ts'
 import { postgresIntake } from './intake.ts'
 import { migrate } from './migrate.ts'
 import { postgresNodes } from './nodes.ts'
+import { postgresSnapshots } from './postgres-snapshots.ts'
 import { postgresPrune } from './prune.ts'
 import { postgresRelay } from './relay.ts'
 import { postgresSchedules } from './schedules.ts'
@@ -29,6 +31,11 @@ export interface PostgresStoreOptions {
   readonly isPollOnly?: boolean
 }
 
+export interface PostgresStore extends JobStore {
+  /** In the same database, for those who have no Redis. */
+  readonly snapshots: SnapshotStore
+}
+
 /**
  * Any number of nodes on one PostgreSQL (14 or newer). Rejects with `StoreRefused` where somebody
  * has to do something first, and with `StoreUnavailable` where it is worth trying again.
@@ -40,7 +47,7 @@ export async function openPostgresStore({
   limits: given,
   applicationName = 'decorum',
   isPollOnly = false,
-}: PostgresStoreOptions): Promise<JobStore> {
+}: PostgresStoreOptions): Promise<PostgresStore> {
   const limits = { ...storeLimits, ...given }
   const options = { url, schema, connectionsMax, applicationName, isPollOnly }
   const database = openDatabase(options)
@@ -53,6 +60,7 @@ export async function openPostgresStore({
   const hints = openHints(database, options, systemClock)
   return {
     ...jobsIn(database, limits, hints),
+    snapshots: postgresSnapshots(database),
     onHint: hints.onHint,
     async close() {
       await hints.close()

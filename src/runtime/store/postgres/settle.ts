@@ -18,7 +18,7 @@ WITH held AS MATERIALIZED (
   FROM json_to_recordset($2) AS given (id uuid, fence integer, result text)
   CROSS JOIN LATERAL (
     SELECT ctid AS place, state, fence FROM ${s}.jobs
-    WHERE jobs.id = given.id AND task_id IS NULL FOR UPDATE
+    WHERE jobs.id = given.id AND task_id IS NULL OFFSET 0 FOR UPDATE
   ) AS job
   WHERE job.state = 'running' AND job.fence = given.fence
 ), ended AS (
@@ -48,18 +48,19 @@ WITH given AS MATERIALIZED (
     row_number() OVER (PARTITION BY job.id, given.fence ORDER BY given.n) AS occurrence
   FROM given CROSS JOIN LATERAL (
     SELECT id, state, fence, settled_fence, attempt, started_at, task_id, is_cancel_requested
-    FROM ${s}.jobs WHERE jobs.id = given.id FOR UPDATE
+    FROM ${s}.jobs WHERE jobs.id = given.id OFFSET 0 FOR UPDATE
   ) AS job
 ), waiting AS MATERIALIZED (
   SELECT task.id FROM (
     SELECT DISTINCT task_id FROM held WHERE is_held AND task_id IS NOT NULL ORDER BY task_id
   ) AS wanted
   CROSS JOIN LATERAL (
-    SELECT id, state FROM ${s}.tasks WHERE tasks.id = wanted.task_id FOR UPDATE
+    SELECT id, state FROM ${s}.tasks WHERE tasks.id = wanted.task_id OFFSET 0 FOR UPDATE
   ) AS task
   WHERE task.state = 'QUEUED'
 ), judged AS MATERIALIZED (
-  SELECT held.id, attempt, fence, started_at, task_id, is_cancel_requested, kind, delay_ms,
+  SELECT held.id, attempt, fence, started_at, waiting.id AS task_id, is_cancel_requested, kind,
+    delay_ms,
     is_overtaken, outcome, CASE WHEN outcome = kind THEN result END AS result,
     CASE WHEN outcome NOT IN ('skipped', 'cancelled') THEN error_code END AS error_code,
     CASE WHEN outcome NOT IN ('skipped', 'cancelled') THEN error_message END AS error_message,

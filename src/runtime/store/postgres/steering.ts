@@ -41,7 +41,7 @@ SELECT CASE
 FROM held LEFT JOIN waiting ON waiting.id = held.task_id`
 
 /**
- * Gives final jobs all their attempts again, the newest first. The fence goes on counting: what an
+ * Gives final jobs all their attempts again, the newest first; their tasks wait for them again. The fence goes on counting: what an
  * earlier holder still sends stays lost. Parameters: body or null, jobsMax, past attempts kept,
  * then those of the filter.
  */
@@ -51,7 +51,7 @@ WITH chosen AS (
   WHERE state IN ('done', 'skipped', 'failed', 'dead', 'cancelled') AND ${conditions}
   ORDER BY id DESC LIMIT $2
 ), held AS MATERIALIZED (
-  SELECT id, attempt, fence, started_at, finished_at, node_id, error_code, error_message
+  SELECT id, attempt, fence, started_at, finished_at, node_id, task_id, error_code, error_message
   FROM ${s}.jobs
   WHERE state IN ('done', 'skipped', 'failed', 'dead', 'cancelled')
     AND id IN (SELECT id FROM chosen)
@@ -63,6 +63,10 @@ WITH chosen AS (
     finished_at = NULL, result = NULL, progress = NULL, error_code = NULL, error_message = NULL,
     reason = NULL
   FROM held WHERE job.id = held.id
+), reopened AS (
+  UPDATE ${s}.tasks SET state = 'QUEUED', updated_at = (SELECT ${s}.now_ms()), result = NULL,
+    error_code = NULL, error_message = NULL
+  WHERE state IN ('FAILED', 'CANCELLED') AND id IN (SELECT task_id FROM held)
 ), past AS (
   SELECT id AS job_id, attempt, fence, started_at, finished_at AS ended_at, node_id,
     'replay' AS kind, error_code, error_message

@@ -14,7 +14,7 @@ WITH held AS MATERIALIZED (
   FROM json_to_recordset($1) AS given (n integer, id uuid, fence integer, attempt integer,
     progress text)
   CROSS JOIN LATERAL (
-    SELECT state, fence FROM ${s}.jobs WHERE jobs.id = given.id FOR UPDATE
+    SELECT state, fence FROM ${s}.jobs WHERE jobs.id = given.id OFFSET 0 FOR UPDATE
   ) AS job
   WHERE job.state = 'running' AND job.fence = given.fence
 ), latest AS (

@@ -50,6 +50,7 @@ interface Ended {
   readonly domain: string
   readonly attempt: number
   readonly fence: number
+  readonly taskId: string | null
   readonly nodeId: string | null
   readonly startedAt: number | null
   readonly finishedAt: number
@@ -59,7 +60,7 @@ interface Ended {
 
 /**
  * Final jobs begin again, the newest first: all attempts, no crashes, nothing of the last outcome,
- * which is kept among the past attempts. The fence goes on counting, so that a late answer to an
+ * which is kept among the past attempts. A task that failed with them waits for them again. The fence goes on counting, so that a late answer to an
  * earlier life is lost. Without states it means those that somebody may want to try again.
  */
 export function replayStatement(
@@ -75,6 +76,10 @@ export function replayStatement(
       result = NULL, error_code = NULL, error_message = NULL, reason = NULL,
       body = coalesce(?, body)
     WHERE seq = ?`)
+  const reopen = database.prepare(`
+    UPDATE tasks SET state = 'QUEUED', updated_at = ?, result = NULL, error_code = NULL,
+      error_message = NULL
+    WHERE id = ? AND state IN ('FAILED', 'CANCELLED')`)
   const record = recordAttemptStatement(context)
 
   return (filter, { body = null, jobsMax }) => {
@@ -83,7 +88,7 @@ export function replayStatement(
     )
     const { sql, values } = all([filterCondition({ ...filter, states })])
     const select = database.prepare(`
-      SELECT seq, id, type, domain, attempt, fence, node_id AS nodeId, started_at AS startedAt,
+      SELECT seq, id, type, domain, attempt, fence, task_id AS taskId, node_id AS nodeId, started_at AS startedAt,
         finished_at AS finishedAt, error_code AS errorCode, error_message AS errorMessage
       FROM jobs WHERE ${sql} ORDER BY id DESC LIMIT ?`)
     const jobs = select.all(...values, jobsMax) as unknown as Ended[]
@@ -91,6 +96,7 @@ export function replayStatement(
       record(job.seq, { ...lastLife(job), kind: 'replay' })
       const lane = laneName({ type: job.type, domain: job.domain, isSuspect: false })
       restart.run(lane, nowMs(clock), body, job.seq)
+      if (job.taskId !== null) reopen.run(nowMs(clock), job.taskId)
     }
     return jobs.map(({ id }) => id)
   }

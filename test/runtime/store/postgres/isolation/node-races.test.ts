@@ -64,3 +64,13 @@ describe('a rescue that comes to nothing', () => {
     expect(await stage.store.get(id)).toMatchObject({ state: 'running', crashes: 0 })
   })
 })
+
+describe('a node that has left', () => {
+  it('is not brought back by a heartbeat that was still on its way', async () => {
+    const stage = await useStage(server)
+    const epoch = await enlist(stage.store)
+    await stage.store.leave('node-1', epoch)
+    expect(await stage.store.beat('node-1', epoch)).toBe('lost')
+    expect(await stage.store.nodes()).toMatchObject([{ id: 'node-1', isAlive: false }])
+  })
+})
