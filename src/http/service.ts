@@ -15,6 +15,7 @@ import { machineCatalogue } from '../runtime/machine-catalogue.ts'
 import { beginProcessLife, type ProcessEnd } from '../runtime/process-life.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { logRuntimeEvents } from '../runtime/runtime-log.ts'
+import { startStallWatch } from '../runtime/stall-watch.ts'
 import type { NodeCard } from '../runtime/store/job-store.ts'
 import { version } from '../runtime/version.ts'
 import { buildApp } from './app.ts'
@@ -55,13 +56,15 @@ export function startService(parts: ServiceParts): Service {
   const life = beginProcessLife(host, {
     async start() {
       const address = configuration.port === 0 ? null : urlOf(configuration)
+      const stallWatch = startStallWatch(clock)
+      openParts.add(stallWatch.stop)
       const opened = await openRuntime({
         ...configuration,
         types,
         role,
         address,
         clock,
-        prefetch: configuration.concurrency,
+        onRun: (id, type) => stallWatch.begins(`job ${id} (${type})`),
         onListenerError: (error) => log.error({ err: error }, 'listener.failed'),
       })
       openParts.add(opened.close)

@@ -23,7 +23,7 @@ export interface RuntimeOptions extends Partial<RuntimeLimits> {
   readonly data: string
   /** PostgreSQL; without it the embedded SQLite. */
   readonly databaseUrl?: string | undefined
-  /** Snapshots of jobs that run on PostgreSQL; without it they are kept in memory. */
+  /** Snapshots of jobs that run on PostgreSQL; without it they are kept there too. */
   readonly redisUrl?: string | undefined
   /** Besides the built-in types. */
   readonly jobs?: readonly AnyJob[]
@@ -31,6 +31,8 @@ export interface RuntimeOptions extends Partial<RuntimeLimits> {
   readonly address?: string | null
   readonly retention?: Partial<Retention>
   readonly clock?: Clock
+  /** Somebody's code is about to run. */
+  readonly onRun?: (id: string, type: string) => void
   onListenerError?(error: unknown): void
 }
 
@@ -83,7 +85,9 @@ export async function openRuntime({
   const lock = lockDirectory(options.data)
   try {
     const id = await nodeIdentity(options.data, systemBytes)
-    const limits = { ...runtimeLimits, ...given(options) }
+    const { concurrency = runtimeLimits.concurrency } = options
+    // One for each that runs, unless said otherwise: the next is at hand when one ends.
+    const limits = { ...runtimeLimits, prefetch: concurrency, ...given(options) }
     const stores = await openStores({ ...options, clock, leaseMs: limits.leaseMs })
     const runtime = new Runtime({
       clock,
@@ -95,6 +99,7 @@ export async function openRuntime({
       node: { id, role, address, version: version.version },
       limits,
       retention: { ...defaultRetention, ...options.retention },
+      ...(options.onRun && { onRun: options.onRun }),
       onListenerError: options.onListenerError ?? (() => {}),
     })
     return {

@@ -277,6 +277,7 @@ export class Runtime implements JobDispatcher {
   async cancel(id: string): Promise<CancelVerdict> {
     const verdict = await this.#parts.store.cancel(id)
     if (verdict === 'requested') this.#worker.cancel(id)
+    if (verdict === 'cancelled') await this.#tellCancelled(id)
     return verdict
   }
 
@@ -336,6 +337,19 @@ export class Runtime implements JobDispatcher {
   async #begin(): Promise<void> {
     await this.#lease.begin()
     for (const duty of this.#duties) duty.start()
+  }
+
+  /** It was waiting, so no worker tells of its end. */
+  async #tellCancelled(id: string): Promise<void> {
+    const record = await this.#parts.store.get(id)
+    if (!record) return
+    const { type, domain, attempt, fence } = record
+    const at = this.#parts.clock.now()
+    this.#events.emit('job.settled', () => ({
+      ...{ id, type, domain, attempt, fence, at },
+      as: 'cancelled',
+      error: null,
+    }))
   }
 
   async #cancelRequested(): Promise<void> {

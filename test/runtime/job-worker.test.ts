@@ -1,6 +1,11 @@
 /** What can happen to a job on its node besides ending by itself. */
 import { describe, expect, it } from 'vitest'
-import { type JobStore, StoreUnavailable } from '../../src/runtime/store/job-store.ts'
+import {
+  type Claim,
+  type ClaimRequest,
+  type JobStore,
+  StoreUnavailable,
+} from '../../src/runtime/store/job-store.ts'
 import { countedJob, gate, startedRuntime, testRuntime, untilStopped } from './test-runtime.ts'
 
 const away = () => new StoreUnavailable('database.away', 'It is away.')
@@ -95,26 +100,31 @@ describe('taking too long', () => {
   })
 })
 
-it('a job put back without a pause runs again, also when it is claimed before it has left', async () => {
+it('a job put back and claimed again before its actor has left runs again', async () => {
   const { job, calls } = countedJob(({ wait, now }, call) =>
     call < 4 ? wait(now() + 5_000, 'x') : call,
   )
-  let isHurried = true
-  // The store forgets the pause: what is parked can be claimed in the same moment.
+  const claims: Claim[] = []
+  let request: ClaimRequest | undefined
+  // It is parked without a pause and claimed in the same breath: both answers come in one turn.
   const wrap = (store: JobStore): JobStore => ({
     ...store,
-    settle: (nodeId, settlements) =>
-      store.settle(
-        nodeId,
-        settlements.map((each) =>
-          'delayMs' in each && isHurried ? { ...each, delayMs: 0 } : each,
-        ),
-      ),
+    claim: async (asked) => {
+      request = asked
+      return claims.shift() ?? store.claim(asked)
+    },
+    settle: async (nodeId, settlements) => {
+      const hurried = settlements.map((each) =>
+        'delayMs' in each ? { ...each, delayMs: 0 } : each,
+      )
+      const verdicts = await store.settle(nodeId, hurried)
+      claims.push(await store.claim({ ...request!, after: null }))
+      return verdicts
+    },
   })
   const node = await startedRuntime([job], { wrap })
   const id = await node.submit('it')
   expect(await node.ended(id)).toBe('done')
-  isHurried = false
   expect(calls).toHaveLength(4)
   expect(calls.every(({ job: { attempt } }) => attempt === 1)).toBe(true)
 })
