@@ -79,6 +79,7 @@ async function claimMs(store: JobStore, epoch: Enlistment['epoch']): Promise<num
       jobsMax: claimed,
       types: ['noop'],
       refusedDomains: [],
+      domainJobsMax: claimed,
       takesSuspect: true,
       after: null,
     })

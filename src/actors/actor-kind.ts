@@ -35,6 +35,8 @@ export interface StartOptions {
   readonly fence?: number
   /** The caller knows that nothing is stored: the look-up is skipped. */
   readonly isNew?: boolean
+  /** What is stored under an older fence belongs to a former life and does not count. */
+  readonly since?: number
 }
 
 export type SendVerdict =

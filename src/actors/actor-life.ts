@@ -2,6 +2,7 @@
  * What happens to one actor between being called and being gone: it is loaded, begins or resumes,
  * steps, crashes and restarts, sleeps or ends.
  */
+import type { StartOptions } from './actor-kind.ts'
 import { Cell, type CellGroup } from './cell.ts'
 import { Checkpoints } from './checkpoints.ts'
 import type { DeadReason } from './dead-letters.ts'
@@ -68,10 +69,12 @@ export class ActorLife {
 
   // ── for the host ────────────────────────────────────────────────────────────────────────────
 
-  create(group: CellGroup, key: string, input: object, fence: number, isNew: boolean): Cell {
+  create(group: CellGroup, key: string, options: StartOptions): Cell {
+    const { input, fence = 0, since = 0, isNew = false } = options
     const cell = new Cell(group, key, {
       input,
       fence,
+      since,
       usedAt: this.#clock.now(),
       lettersMax: this.#options.limits.mailboxLettersMax,
     })
@@ -89,13 +92,19 @@ export class ActorLife {
     return cell
   }
 
-  /** Started again before its snapshot was safe: the next incarnation goes on from its state. */
-  succeed(sleeper: Cell, input: object, fence: number): void {
-    const { group, key, snapshot, checkpoint, seq, isStored } = sleeper
+  /**
+   * Started again before its snapshot was safe: the next incarnation goes on from its state, unless
+   * that belongs to a former life.
+   */
+  succeed(sleeper: Cell, options: StartOptions): void {
+    const { group, key, snapshot, checkpoint, seq, isStored, fence } = sleeper
     this.#forget(sleeper)
-    const heir = this.create(group, key, input, fence, true)
-    Object.assign(heir, { snapshot, checkpoint, seq, isStored })
-    this.#checkpoints.mark(heir)
+    const heir = this.create(group, key, { ...options, isNew: true })
+    Object.assign(heir, { seq, isStored })
+    if (fence >= heir.since) {
+      Object.assign(heir, { snapshot, checkpoint })
+      this.#checkpoints.mark(heir)
+    }
     this.revive(heir)
   }
 

@@ -33,6 +33,7 @@ export interface CellGroup {
 export interface CellOrigin {
   readonly input: object
   readonly fence: number
+  readonly since: number
   readonly usedAt: number
   readonly lettersMax: number
 }
@@ -45,6 +46,8 @@ export class Cell implements Timed, Recent<Cell> {
   /** Kept because a restart may have to begin again. */
   readonly input: object
   readonly fence: number
+  /** The oldest fence whose snapshots are of this life. */
+  readonly since: number
   readonly mailbox: BoundedQueue<Letter>
 
   phase: CellPhase = 'loading'
@@ -85,6 +88,7 @@ export class Cell implements Timed, Recent<Cell> {
     this.chart = group.kind.chart(key)
     this.input = origin.input
     this.fence = origin.fence
+    this.since = origin.since
     this.usedAt = origin.usedAt
     this.mailbox = new BoundedQueue(origin.lettersMax)
   }

@@ -226,7 +226,7 @@ export class ActorHost {
     if (present?.phase === 'quarantined') return 'quarantined'
     const { accepts } = present?.chart ?? kind.chart(key)
     if (!accepts.has(letter.type)) return 'unknownEvent'
-    const cell = present ?? this.#life.create(group, key, kind.input?.(key) ?? {}, 0, false)
+    const cell = present ?? this.#life.create(group, key, { input: kind.input?.(key) ?? {} })
     if (!cell.mailbox.push(letter)) return 'overflow'
     this.#life.rouse(cell)
     recency.touch(cell, this.#clock.now())
@@ -234,11 +234,10 @@ export class ActorHost {
   }
 
   #start(group: CellGroup, key: string, options: StartOptions): boolean {
-    const { input, fence = 0, isNew = false } = options
     const present = group.cells.get(key)
     if (!this.#isAccepting || (present && present.phase !== 'evicting')) return false
-    if (present) this.#life.succeed(present, input, fence)
-    else this.#life.create(group, key, input, fence, isNew)
+    if (present) this.#life.succeed(present, options)
+    else this.#life.create(group, key, options)
     return true
   }
 

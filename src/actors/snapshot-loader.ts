@@ -65,10 +65,14 @@ export class SnapshotLoader {
     if (stored) {
       cell.isStored = true
       cell.seq = stored.seq
-      const decoded = decodeSnapshot(cell.chart, stored, cell.group.kind.migrations)
-      if (decoded.kind === 'restored') cell.snapshot = decoded.snapshot
-      else this.#options.onDiscarded(cell, decoded.reason, stored.text)
+      if (stored.fence >= cell.since) this.#restore(cell, stored)
     }
     this.#options.onLoaded(cell)
+  }
+
+  #restore(cell: Cell, stored: StoredSnapshot): void {
+    const decoded = decodeSnapshot(cell.chart, stored, cell.group.kind.migrations)
+    if (decoded.kind === 'restored') cell.snapshot = decoded.snapshot
+    else this.#options.onDiscarded(cell, decoded.reason, stored.text)
   }
 }

@@ -149,8 +149,10 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
 
   const machine = base.extend({
     guards: {
-      isClaimedAnew: ({ context, event }) =>
-        event.type === 'RESUMED' && event.input.fence > context.fence,
+      isClaimedAnew: ({ context, event }) => isClaimedAnew(context, event),
+      isDueAgain: ({ context, event }) =>
+        isClaimedAnew(context, event) && (returnAt(context) ?? Infinity) <= event.at,
+      isPutOff: ({ context, event }) => isClaimedAnew(context, event) && returnAt(context) !== null,
       pausesBriefly: ({ context, event }) =>
         pauseEnd(decisionOf(context, event), event.at, policy) !== null,
       costsAttempt: isDecided('requeue'),
@@ -165,7 +167,7 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
       /** The claim has counted this attempt already: what is left is the pause. */
       renewPause: base.assign(({ context, event }) =>
         event.type === 'RESUMED'
-          ? { ...leaseOf(event.input), decision: parked(context.dueAt ?? event.at) }
+          ? { ...leaseOf(event.input), decision: parked(returnAt(context) ?? event.at) }
           : {},
       ),
       checkpoint: base.assign(({ event }) =>
@@ -374,10 +376,23 @@ export function jobMachine<E extends Named = never, C extends Named = never>(
             { target: 'released', description: 'It is back in the queue.' },
           ],
           LEASE_LOST: leaseLost,
-          RESUMED: {
-            actions: ['renewLease', 'settle'],
-            description: 'Back after a crash: the commit had not happened.',
-          },
+          RESUMED: [
+            {
+              guard: 'isDueAgain',
+              target: 'working.where',
+              actions: ['renewLease', 'beginAttempt'],
+              description: 'It had gone back, and is claimed again: on from where it stood.',
+            },
+            {
+              guard: 'isPutOff',
+              actions: ['renewPause', 'settle'],
+              description: 'It was to go back for longer than the crash took: the rest is left.',
+            },
+            {
+              actions: ['renewLease', 'settle'],
+              description: 'Back after a crash: the commit had not happened.',
+            },
+          ],
         },
       },
       released: {
@@ -424,9 +439,18 @@ function leaseOf(input: JobInput | undefined): JobLease {
  * has keeps what was counted since: the input it is resumed with is that of its beginning.
  */
 function renewed({ attempt, attemptsMax, fence }: JobLease, event: JobMessage): JobLease {
-  return event.type === 'RESUMED' && event.input.fence > fence
+  return event.type === 'RESUMED' && isClaimedAnew({ fence }, event)
     ? leaseOf(event.input)
     : { attempt, attemptsMax, fence }
+}
+
+function isClaimedAnew({ fence }: Pick<JobLease, 'fence'>, event: JobMessage): boolean {
+  return event.type === 'RESUMED' && event.input.fence > fence
+}
+
+/** When it was to be back from the queue, if that was decided. */
+function returnAt({ decision }: JobContext): number | null {
+  return decision?.kind === 'requeue' || decision?.kind === 'park' ? decision.runAt : null
 }
 
 function parked(runAt: number): Decision {

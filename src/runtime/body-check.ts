@@ -1,4 +1,5 @@
-import { Ajv, type ErrorObject } from 'ajv'
+import type { ErrorObject } from 'ajv'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { BodySchema, StandardIssue, StandardSchema } from '../jobs/define-job.ts'
 
 /** What is wrong with a body, in words; nothing when it is right. */
@@ -28,7 +29,9 @@ function isStandard(schema: BodySchema<unknown>): schema is StandardSchema<unkno
 function jsonSchemaCheck(schema: object): BodyCheck {
   // A body is checked as it is: nothing is filled in, converted or taken away.
   if ('$async' in schema) throw new Error('its schema is asynchronous: leave out $async')
-  const validate = new Ajv({ allErrors: true, strict: false }).compile(schema)
+  // Of whatever draft it says it is: what bodies need is the same in all of them.
+  const { $schema: _, ...anyDraft } = schema as Readonly<Record<string, unknown>>
+  const validate = new Ajv2020({ allErrors: true, strict: false }).compile(anyDraft)
   return (body) => (validate(body) ? [] : (validate.errors ?? []).map(ajvProblem))
 }
 

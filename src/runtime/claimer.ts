@@ -32,6 +32,7 @@ export function claimer(options: ClaimerOptions): DutyOptions {
       jobsMax,
       types,
       refusedDomains: [...options.refusedDomains(), ...worker.fullDomains],
+      domainJobsMax: worker.domainJobsMax,
       takesSuspect: worker.takesSuspect,
       after: from,
     }

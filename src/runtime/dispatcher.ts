@@ -54,6 +54,11 @@ export class Dispatcher implements JobDispatcher {
   }
 
   async submitMany(submissions: readonly Submission[]): Promise<readonly SubmissionReceipt[]> {
+    const { batchJobsMax } = submissionLimits
+    if (submissions.length > batchJobsMax)
+      throw new SubmissionRefused([
+        { index: batchJobsMax, message: `A batch has at most ${batchJobsMax} jobs: send several.` },
+      ])
     const problems: { index: number; message: string }[] = []
     const jobs = submissions.map((submission, index) => {
       const job = this.read(submission)

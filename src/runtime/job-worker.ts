@@ -124,6 +124,10 @@ export class JobWorker {
     return [...this.#perDomain].filter(([, jobs]) => jobs >= domainJobsMax).map(([name]) => name)
   }
 
+  get domainJobsMax(): number {
+    return this.#options.domainJobsMax
+  }
+
   take(claimed: readonly ClaimedJob[]): void {
     for (const job of claimed) {
       const type = this.#options.types.get(job.type)
@@ -232,7 +236,7 @@ export class JobWorker {
     this.#held.set(id, live)
     const input: JobInput = { jobId: id, attempt, attemptsMax, fence }
     const isNew = fence === 1
-    if (!actors.start(id, { input, fence, isNew })) {
+    if (!actors.start(id, { input, fence, since: claimed.sinceFence, isNew })) {
       // One in quarantine would never leave by itself; that it is tried again is a person's wish.
       if (this.#options.host.release(live.type.kind, id)) actors.send(id, { type: 'LEASE_LOST' })
       return

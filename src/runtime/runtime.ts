@@ -10,7 +10,12 @@ import { ActorHost } from '../actors/host.ts'
 import type { Chance, Clock, SnapshotStore } from '../actors/ports.ts'
 import { stateName } from '../actors/statechart.ts'
 import { TypedEvents } from '../actors/typed-events.ts'
-import type { JobDispatcher, Submission, SubmissionReceipt } from '../jobs/submission.ts'
+import {
+  type JobDispatcher,
+  type Submission,
+  type SubmissionReceipt,
+  SubmissionRefused,
+} from '../jobs/submission.ts'
 import { auditor } from './auditor.ts'
 import { claimer } from './claimer.ts'
 import { DepthGauge } from './depth-gauge.ts'
@@ -286,10 +291,28 @@ export class Runtime implements JobDispatcher {
     filter: JobFilter,
     { body, jobsMax = 1_000 }: { body?: unknown; jobsMax?: number } = {},
   ): Promise<readonly string[]> {
-    const text = body === undefined ? {} : { body: JSON.stringify(body) }
-    const ids = await this.#parts.store.replay(filter, { ...text, jobsMax })
+    const { store } = this.#parts
+    const ids =
+      body === undefined
+        ? await store.replay(filter, { jobsMax })
+        : await this.#replayEdited(filter, body, jobsMax)
     this.#claimer.wake()
     return ids
+  }
+
+  /** A body fits one type, so only jobs of the first one's type are taken. */
+  async #replayEdited(
+    filter: JobFilter,
+    body: unknown,
+    jobsMax: number,
+  ): Promise<readonly string[]> {
+    const { store } = this.#parts
+    const [first] = (await store.list(filter, { after: null, jobsMax: 1 })).jobs
+    if (!first) return []
+    const { type } = first
+    const job = this.#dispatcher.read({ type, body, domain: first.domain || undefined })
+    if ('refusal' in job) throw new SubmissionRefused([{ index: 0, message: job.refusal }])
+    return store.replay({ ...filter, type }, { body: job.body, jobsMax })
   }
 
   async pause(scope: PauseScope = { kind: 'all' }): Promise<void> {

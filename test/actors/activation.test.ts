@@ -120,6 +120,26 @@ describe('activation', () => {
     expect(diaries.population.states).toEqual({ open: 200 })
   })
 
+  it('what was stored under an older fence than its life began with is not gone on from', () => {
+    const { diaries, clock, save, host, snapshots, context } = stage()
+    diaries.start('a', { input: { owner: 'a' }, fence: 1 })
+    diaries.send('a', { type: 'WROTE', page: 1 })
+    clock.settle()
+    save()
+    host.halt()
+    const next = stage({ snapshots })
+    next.diaries.start('a', { input: { owner: 'a' }, fence: 3, since: 3 })
+    next.clock.settle()
+    expect(context('a')?.pages).toEqual([1])
+    expect(next.context('a')?.pages).toEqual([])
+    next.tell('a', { type: 'WROTE', page: 2 })
+    next.save()
+    const last = stage({ snapshots })
+    last.diaries.start('a', { input: { owner: 'a' }, fence: 4, since: 3 })
+    last.clock.settle()
+    expect(last.context('a')?.pages).toEqual([2])
+  })
+
   it('two kinds of one name are refused', () => {
     const { host } = stage()
     const again = { name: 'diary', chart: () => undefined as never, perform: () => {} }

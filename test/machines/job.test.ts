@@ -235,6 +235,26 @@ describe('after the process was killed and the job claimed again', () => {
     const decision = { kind: 'done', result: 7 }
     expect(revived('settling').take()).toEqual([{ type: 'settle', decision, fence: 2 }])
   })
+
+  const sentBack = () => {
+    const job = handlerJob()
+      .send(concluded({ ...retry, afterMs: 3_600_000 }))
+      .save()
+    job.take()
+    return job
+  }
+
+  it('a job that had gone back to the queue works, and does not go back once more', () => {
+    const job = sentBack().crash({ ...claim(), downMs: 3_600_000 })
+    expect(job.take()).toMatchObject([{ type: 'run', attempt: 2 }])
+  })
+
+  it('a job whose time has not come goes back for the rest of it, and no attempt is lost', () => {
+    const job = sentBack().crash({ ...claim(), downMs: 60_000 })
+    expect(job.take()).toMatchObject([
+      { type: 'settle', decision: { kind: 'park', runAt: START_AT + 3_600_000 }, fence: 2 },
+    ])
+  })
 })
 
 describe('after the actor alone crashed, under the same lease', () => {

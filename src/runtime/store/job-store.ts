@@ -75,6 +75,8 @@ export interface ClaimRequest {
   readonly types: readonly string[]
   /** Domains that cannot take a request now. */
   readonly refusedDomains: readonly string[]
+  /** At most this many of one lane whose jobs call a server, so that a batch is not all one's. */
+  readonly domainJobsMax: number
   /** May one suspect be among them? */
   readonly takesSuspect: boolean
   /** The lane after which to go on, from the previous answer; null begins with the first. */
@@ -102,6 +104,8 @@ export interface ClaimedJob {
   readonly crashes: number
   /** Counts up with each claim. */
   readonly fence: number
+  /** The first fence of this life: a replay begins another, to which older snapshots are nothing. */
+  readonly sinceFence: number
   readonly taskId: string | null
   /** It has a task, and that task is gone or no longer QUEUED: there is nothing to do. */
   readonly isObsolete: boolean
@@ -148,7 +152,7 @@ export interface JobNote {
 
 // ── looking and steering ────────────────────────────────────────────────────────────────────────
 
-export interface JobRecord extends Omit<ClaimedJob, 'isObsolete'> {
+export interface JobRecord extends Omit<ClaimedJob, 'isObsolete' | 'sinceFence'> {
   readonly state: JobState
   readonly runAt: number
   readonly startedAt: number | null

@@ -16,6 +16,7 @@ export function claimingClaims(stage: Stage): void {
           attempt: 1,
           crashes: 0,
           fence: 1,
+          sinceFence: 1,
           isObsolete: false,
         },
       ])
@@ -165,6 +166,17 @@ export function claimingClaims(stage: Stage): void {
       const modest = await stage.submit({ domain: 'b.example', priority: 100 })
       const node = await stage.enlist()
       expect(idsOf(await node.take({ jobsMax: 10 }))).toContain(modest)
+    })
+
+    it('of one server give no more than may be held of it; those without a server all', async () => {
+      for (let n = 0; n < 5; n++) await stage.submit({ domain: 'a.example' })
+      for (let n = 0; n < 5; n++) await stage.submit({ domain: 'b.example' })
+      for (let n = 0; n < 5; n++) await stage.submit({ domain: '' })
+      const taken = await (await stage.enlist()).take({ domainJobsMax: 2 })
+      const shares = Map.groupBy(taken, ({ domain }) => domain)
+      expect(shares.get('a.example')).toHaveLength(2)
+      expect(shares.get('b.example')).toHaveLength(2)
+      expect(shares.get('')).toHaveLength(5)
     })
 
     it('share a batch equally', async () => {

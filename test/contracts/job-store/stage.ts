@@ -179,6 +179,7 @@ export class WorkingNode {
       jobsMax: 1_000,
       types: ['fetch', 'match'],
       refusedDomains: [],
+      domainJobsMax: 1_000,
       takesSuspect: true,
       after: null,
       ...part,

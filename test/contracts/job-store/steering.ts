@@ -136,6 +136,17 @@ export function steeringClaims(stage: Stage): void {
   })
 
   describe('replaying', () => {
+    it('begins another life: what was kept of the one before is not its own', async () => {
+      const { node, job } = await stage.running()
+      expect(job).toMatchObject({ fence: 1, sinceFence: 1 })
+      await node.settle(settling.requeue(job, 0))
+      const again = await node.takeOne()
+      expect(again).toMatchObject({ fence: 2, sinceFence: 1 })
+      await node.settle(settling.dead(again))
+      await stage.store.replay({ ids: [job.id] }, { jobsMax: 1 })
+      expect(await node.takeOne()).toMatchObject({ fence: 3, sinceFence: 3 })
+    })
+
     it('takes a dead job back to the queue as if it were new, its history kept', async () => {
       const { node, job } = await stage.running({ attemptsMax: 2, key: 'k', body: '"old"' })
       await stage.store.note([{ id: job.id, fence: job.fence, progress: '1' }])

@@ -14,7 +14,8 @@ import { domainOfLane, isSuspectLane, typeOfLane } from './lane.ts'
  * The node's row is held against `enlist` and `rescue` (not against `beat`) until the claim is
  * committed: they see all the node has taken, or it takes nothing.
  *
- * Parameters: node, epoch, jobsMax, types, refused domains, takes a suspect, after, lanesMax.
+ * Parameters: node, epoch, jobsMax, types, refused domains, takes a suspect, after, lanesMax,
+ * domainJobsMax.
  */
 const claimStatement = (s: string) => `
 WITH RECURSIVE node AS MATERIALIZED (
@@ -45,10 +46,10 @@ WITH RECURSIVE node AS MATERIALIZED (
   ) AS judged
   WHERE looked < $8 AND found < $3
 ), shares AS MATERIALIZED (
-  SELECT lane, CASE
-      WHEN ${isSuspectLane} THEN 1
-      ELSE $3 / max(found) OVER () + (found <= $3 % max(found) OVER ())::integer
-    END AS share
+  SELECT lane, least(
+      CASE WHEN ${isSuspectLane} THEN 1 WHEN ${domainOfLane} = '' THEN $3 ELSE $9 END,
+      $3 / max(found) OVER () + (found <= $3 % max(found) OVER ())::integer
+    ) AS share
   FROM lanes WHERE is_open ORDER BY found
 ), picked AS MATERIALIZED (
   SELECT one.place, row_number() OVER () AS turn
@@ -63,7 +64,7 @@ WITH RECURSIVE node AS MATERIALIZED (
     started_at = (SELECT ${s}.now_ms()), reason = NULL
   FROM picked WHERE job.ctid = picked.place
   RETURNING turn, id, type, version, body, key, domain, priority, created_at, attempt,
-    attempts_max, crashes, fence, task_id, trace_id, span_id,
+    attempts_max, crashes, fence, since_fence, task_id, trace_id, span_id,
     CASE WHEN task_id IS NULL THEN false ELSE NOT EXISTS (
       SELECT FROM ${s}.tasks WHERE tasks.id = job.task_id AND tasks.state = 'QUEUED'
     ) END AS is_obsolete
@@ -89,6 +90,7 @@ interface ClaimedRow {
   attempts_max: number
   crashes: number
   fence: number
+  since_fence: number
   task_id: string | null
   is_obsolete: boolean
   trace_id: string
@@ -114,6 +116,7 @@ export function postgresClaim(database: Database, limits: StoreLimits) {
       request.takesSuspect,
       request.after ?? (request.takesSuspect ? BEFORE_ALL : BEHIND_SUSPECTS),
       limits.lanesMax,
+      request.domainJobsMax,
     ])
     const next = rows[0]?.next ?? null
     return { jobs: rows.flatMap((row) => (row.id === null ? [] : claimedJob(row, row.id))), next }
@@ -134,6 +137,7 @@ function claimedJob(row: ClaimedRow, id: string): ClaimedJob {
     attemptsMax: row.attempts_max,
     crashes: row.crashes,
     fence: row.fence,
+    sinceFence: row.since_fence,
     taskId: row.task_id,
     isObsolete: row.is_obsolete,
     traceId: row.trace_id,

@@ -28,6 +28,7 @@ CREATE TABLE jobs (
   crashes integer NOT NULL DEFAULT 0,
   fence integer NOT NULL DEFAULT 0,
   settled_fence integer,
+  since_fence integer NOT NULL DEFAULT 1,
   is_cancel_requested boolean NOT NULL DEFAULT false,
   state text COLLATE "C" NOT NULL,
   lane text COLLATE "C" NOT NULL,

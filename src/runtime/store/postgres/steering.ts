@@ -41,9 +41,9 @@ SELECT CASE
 FROM held LEFT JOIN waiting ON waiting.id = held.task_id`
 
 /**
- * Gives final jobs all their attempts again, the newest first; their tasks wait for them again. The fence goes on counting: what an
- * earlier holder still sends stays lost. Parameters: body or null, jobsMax, past attempts kept,
- * then those of the filter.
+ * Gives final jobs all their attempts again, the newest first; their tasks wait for them again. The
+ * fence goes on counting: what an earlier holder still sends stays lost. Parameters: body or null,
+ * jobsMax, past attempts kept, then those of the filter.
  */
 const replayStatement = (s: string, conditions: string) => `
 WITH chosen AS (
@@ -59,14 +59,18 @@ WITH chosen AS (
 ), replayed AS (
   UPDATE ${s}.jobs AS job
   SET state = 'queued', lane = type || ' ' || domain, run_at = (SELECT ${s}.now_ms()),
-    body = coalesce($1, body), attempt = 0, crashes = 0, is_cancel_requested = false,
+    body = coalesce($1, body), attempt = 0, crashes = 0, since_fence = job.fence + 1, is_cancel_requested = false,
     finished_at = NULL, result = NULL, progress = NULL, error_code = NULL, error_message = NULL,
     reason = NULL
   FROM held WHERE job.id = held.id
+), given_up AS MATERIALIZED (
+  SELECT id FROM ${s}.tasks
+  WHERE state IN ('FAILED', 'CANCELLED') AND id IN (SELECT task_id FROM held)
+  ORDER BY id FOR UPDATE
 ), reopened AS (
   UPDATE ${s}.tasks SET state = 'QUEUED', updated_at = (SELECT ${s}.now_ms()), result = NULL,
     error_code = NULL, error_message = NULL
-  WHERE state IN ('FAILED', 'CANCELLED') AND id IN (SELECT task_id FROM held)
+  FROM given_up WHERE tasks.id = given_up.id
 ), past AS (
   SELECT id AS job_id, attempt, fence, started_at, finished_at AS ended_at, node_id,
     'replay' AS kind, error_code, error_message

@@ -26,7 +26,7 @@ export function claimStatement(context: StoreContext): (request: ClaimRequest) =
     if (!holdsLease(request, now)) return nothing
     const lanes = lanesAfter(request.after ?? '', limits.lanesMax)
     const open = lanes.filter(openTo(request, pauses()))
-    const { rows, cutAfter } = shares(open, request.jobsMax, pick)
+    const { rows, cutAfter } = shares(open, request, pick)
     start(rows, request.nodeId, now)
     const isLast = lanes.length < limits.lanesMax
     return { jobs: rows.map(claimedJob), next: cutAfter ?? (isLast ? null : lanes.at(-1)!) }
@@ -39,19 +39,26 @@ export function claimStatement(context: StoreContext): (request: ClaimRequest) =
  */
 function shares(
   lanes: readonly string[],
-  jobsMax: number,
+  request: ClaimRequest,
   pick: (lane: string, jobsMax: number) => readonly PickedRow[],
 ): { readonly rows: readonly PickedRow[]; readonly cutAfter: string | null } {
+  const { jobsMax } = request
   const share = Math.ceil(jobsMax / lanes.length)
   const rows: PickedRow[] = []
   let served: string | null = null
   for (const lane of lanes) {
     const room = Math.min(share, jobsMax - rows.length)
     if (room <= 0) return { rows, cutAfter: served }
-    for (const row of pick(lane, readLane(lane).isSuspect ? 1 : room)) rows.push(row)
+    for (const row of pick(lane, Math.min(room, laneJobsMax(lane, request)))) rows.push(row)
     served = lane
   }
   return { rows, cutAfter: null }
+}
+
+function laneJobsMax(name: string, { domainJobsMax, jobsMax }: ClaimRequest): number {
+  const { isSuspect, domain } = readLane(name)
+  if (isSuspect) return 1
+  return domain === '' ? jobsMax : domainJobsMax
 }
 
 /** Of several lanes of suspects only the first one is open: one suspect at a time. */
@@ -103,7 +110,7 @@ function pickStatement({
 }: StoreContext): (lane: string, jobsMax: number) => readonly PickedRow[] {
   const pick = database.prepare(`
     SELECT seq, id, type, version, body, key, domain, priority, created_at, attempt, attempts_max,
-      crashes, fence, task_id, trace_id, span_id, task_id IS NOT NULL AND NOT EXISTS
+      crashes, fence, since_fence, task_id, trace_id, span_id, task_id IS NOT NULL AND NOT EXISTS
         (SELECT 1 FROM tasks WHERE tasks.id = task_id AND tasks.state = 'QUEUED')
     FROM jobs WHERE state = 'queued' AND lane = ? ORDER BY priority, run_at, seq LIMIT ?`)
   pick.setReturnArrays(true)
@@ -137,6 +144,7 @@ type PickedRow = readonly [
   attemptsMax: number,
   crashes: number,
   fence: number,
+  sinceFence: number,
   taskId: string | null,
   traceId: string,
   spanId: string,
@@ -158,9 +166,10 @@ function claimedJob(row: PickedRow): ClaimedJob {
     attemptsMax: row[10],
     crashes: row[11],
     fence: row[12] + 1,
-    taskId: row[13],
-    traceId: row[14],
-    spanId: row[15],
-    isObsolete: row[16] === 1,
+    sinceFence: row[13],
+    taskId: row[14],
+    traceId: row[15],
+    spanId: row[16],
+    isObsolete: row[17] === 1,
   }
 }

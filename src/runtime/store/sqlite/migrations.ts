@@ -25,6 +25,7 @@ CREATE TABLE jobs (
   crashes             INTEGER NOT NULL DEFAULT 0,
   fence               INTEGER NOT NULL DEFAULT 0,
   settled_fence       INTEGER,
+  since_fence         INTEGER NOT NULL DEFAULT 1,
   is_cancel_requested INTEGER NOT NULL DEFAULT 0,
   node_id             TEXT,
   created_at          INTEGER NOT NULL,

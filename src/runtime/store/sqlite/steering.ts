@@ -72,6 +72,7 @@ export function replayStatement(
   const { database, clock } = context
   const restart = database.prepare(`
     UPDATE jobs SET state = 'queued', lane = ?, run_at = ?, attempt = 0, crashes = 0,
+      since_fence = fence + 1,
       is_cancel_requested = 0, finished_at = NULL, progress = NULL,
       result = NULL, error_code = NULL, error_message = NULL, reason = NULL,
       body = coalesce(?, body)

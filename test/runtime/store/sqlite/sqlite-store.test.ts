@@ -91,7 +91,13 @@ describe('hints', () => {
     const { epoch } = await store.enlist(node)
     await store.add([job('a')])
     expect(hints).toEqual(['jobs'])
-    const request = { types: ['fetch'], refusedDomains: [], takesSuspect: true, after: null }
+    const request = {
+      types: ['fetch'],
+      refusedDomains: [],
+      domainJobsMax: 50,
+      takesSuspect: true,
+      after: null,
+    }
     await store.claim({ nodeId: node.id, epoch, jobsMax: 1, ...request })
     await store.cancel('a')
     expect(hints).toEqual(['jobs', 'cancel'])

@@ -163,6 +163,7 @@ export async function take(
     jobsMax,
     types: ['fetch'],
     refusedDomains: [],
+    domainJobsMax: 1_000,
     takesSuspect: true,
     after: null,
   })
