@@ -27,8 +27,11 @@ export class WriteBehind {
   readonly #dirty = new BoundedQueue<Cell>(Number.POSITIVE_INFINITY)
   /** By id, until the store has answered. */
   readonly #removals = new Map<string, SnapshotWrite>()
-  /** How much of what waits is to be written without another delay. */
+  /** How many of those that wait are to be written without another delay. */
   #backlog = 0
+  /** How many of them have been waiting since before the last tick. */
+  #seen = 0
+  #hasSeenRemoval = false
   #cancelTimer: Cancel | undefined
   #isWriting = false
   #isAway = false
@@ -92,7 +95,8 @@ export class WriteBehind {
   hurry(): void {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
-    this.#backlog = this.#waiting
+    this.#backlog = this.#dirty.size
+    this.#seen = 0
     if (!this.#isWriting && !this.#isDropped) this.#writeGroup()
   }
 
@@ -117,25 +121,39 @@ export class WriteBehind {
   #arm(): void {
     if (this.#cancelTimer || this.#isWriting || this.#isDropped) return
     const { clock, delayMs } = this.#options
-    this.#cancelTimer = clock.wakeAt(clock.now() + delayMs, () => this.hurry())
+    this.#cancelTimer = clock.wakeAt(clock.now() + delayMs / 2, () => this.#tick())
+  }
+
+  /**
+   * Two ticks make the delay, and what a tick has not seen before it leaves for the next: a job that
+   * is over in half the delay is never written, however many others are.
+   */
+  #tick(): void {
+    this.#cancelTimer = undefined
+    this.#backlog = this.#seen
+    const isDue = this.#backlog > 0 || this.#hasSeenRemoval
+    this.#seen = this.#dirty.size - this.#backlog
+    this.#hasSeenRemoval = this.#removals.size > 0
+    if (isDue) this.#writeGroup()
+    else this.#arm()
   }
 
   /** Removals go first, so that none can take away what a later incarnation has saved. */
   #writeGroup(): void {
     const { store, writesMax } = this.#options
     const removals = [...this.#removals.values()].slice(0, writesMax)
-    this.#backlog -= removals.length
     const cells: Cell[] = []
     const writes = [...removals]
-    while (writes.length < writesMax) {
+    while (writes.length < writesMax && this.#backlog > 0) {
       const cell = this.#dirty.shift()
+      this.#backlog--
       if (!cell) break
       cell.isDirty = false
-      this.#backlog--
       if (cell.phase !== 'gone') this.#encode(cell, cells, writes)
     }
     if (writes.length === 0) {
-      this.#tellIdle()
+      if (this.#waiting > 0) this.#goOn()
+      else this.#tellIdle()
       return
     }
     this.#isWriting = true
@@ -159,6 +177,7 @@ export class WriteBehind {
     const failed = (error: unknown) =>
       answered(() => {
         this.#backlog = 0
+        this.#seen = 0
         this.#isAway = true
         this.#options.onFailed(cells, error)
         this.#tellFailed()
@@ -196,6 +215,7 @@ export class WriteBehind {
   }
 
   #goOn(): void {
+    if (this.#idleWaiters.length > 0) this.#backlog = this.#dirty.size
     if (this.#backlog > 0 || this.#idleWaiters.length > 0) this.#writeGroup()
     else if (this.#waiting > 0) this.#arm()
   }

@@ -16,17 +16,19 @@ function recordedStage(options: StageOptions<RecordingSnapshots> = {}) {
 }
 
 describe('writing behind', () => {
-  it('changes are written in one group, at most the delay after the first of them', () => {
+  it('changes are written in groups, each at most the delay after it was made', () => {
     const { clock, tell, snapshots } = recordedStage()
     tell('ada', wrote(1))
     clock.advance(SNAPSHOT_DELAY_MS - 1)
     tell('bob', wrote(1))
     tell('ada', wrote(2))
+    tell('cid', wrote(1))
     expect(snapshots.groups).toEqual([])
     clock.advance(1)
-    expect(snapshots.groups.map((group) => group.map(({ id }) => id))).toEqual([
-      ['diary/ada', 'diary/bob'],
-    ])
+    const groups = () => snapshots.groups.map((group) => group.map(({ id }) => id))
+    expect(groups()).toEqual([['diary/ada']])
+    clock.advance(SNAPSHOT_DELAY_MS - 1)
+    expect(groups()).toEqual([['diary/ada'], ['diary/bob', 'diary/cid']])
     expect(snapshots.text('ada')).toContain('[1,2]')
   })
 

@@ -47,8 +47,7 @@ it('a lone node that slept through its lease takes its jobs up again', async (te
   const scene = await onSqlite.scene(test)
   const node = scene.start('a', { limits: { leaseMs }, submissions: several(3, 'held') })
   await untilHeld(scene, { 'held run': 3 })
-  node.signal('SIGSTOP')
-  await leaseOver(scene)
+  await leaseOver(scene, () => node.signal('SIGSTOP'))
   node.signal('SIGCONT')
   await node.writes('told', ({ event }) => event === 'node.leaseLost')
   node.tell({ order: 'release' })
@@ -169,10 +168,14 @@ describe('Redis', () => {
   })
 })
 
-/** The lease of node a has ended, by the clock of the store. */
-async function leaseOver(scene: Scene): Promise<void> {
+/**
+ * The lease of node a has ended, by the clock of the store. The store is opened before the node is
+ * stopped: stopped in the middle of a transaction, it would keep everybody else from writing.
+ */
+async function leaseOver(scene: Scene, stop: () => void = () => {}): Promise<void> {
   await scene.visit(async (store) => {
     const isAlive = async () => (await store.nodes()).find(({ id }) => id === 'a')?.isAlive
+    stop()
     while (await isAlive()) await new Promise((done) => setImmediate(done))
   })
 }
