@@ -178,6 +178,7 @@ export class WriteBehind {
       answered(() => {
         this.#backlog = 0
         this.#seen = 0
+        this.#hasSeenRemoval = false
         this.#isAway = true
         this.#options.onFailed(cells, error)
         this.#tellFailed()

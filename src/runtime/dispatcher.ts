@@ -84,10 +84,8 @@ export class Dispatcher implements JobDispatcher {
     if (typeof body === 'object') return body
     const domain = domainOf(submission, type)
     if (typeof domain === 'object') return domain
-    const id = makeId()
-    const hex = id.replaceAll('-', '')
     return {
-      id,
+      id: makeId(),
       type: type.type,
       version: type.version,
       body,
@@ -97,9 +95,8 @@ export class Dispatcher implements JobDispatcher {
       runAt: submission.runAt === undefined ? null : Math.floor(Number(submission.runAt)),
       attemptsMax: submission.attemptsMax ?? type.attemptsMax,
       taskId: submission.taskId ?? null,
-      // A trace of its own, unless it is part of somebody's.
-      traceId: submission.tracing?.traceId ?? hex,
-      spanId: submission.tracing?.spanId ?? hex.slice(16),
+      traceId: submission.tracing?.traceId ?? null,
+      spanId: submission.tracing?.spanId ?? null,
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Envelope } from '../jobs/envelope.ts'
 import type { JobRecord, JobState, PastAttempt, StoredError } from './store/job-store.ts'
+import { tracingOf } from './tracing.ts'
 
 /** A job as people see it. */
 export interface JobView {
@@ -66,7 +67,8 @@ export function jobView(
 }
 
 export function envelopeOf(record: JobRecord): Envelope {
-  const { id, type, version, createdAt, attempt, attemptsMax, body, traceId, spanId } = record
+  const { id, type, version, createdAt, attempt, attemptsMax, body } = record
+  const { traceId, spanId } = tracingOf(record)
   return {
     header: {
       job_id: id,

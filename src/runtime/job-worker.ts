@@ -20,6 +20,7 @@ import { valueText } from './job-value.ts'
 import type { RuntimeEventMap, SettledAs } from './runtime-events.ts'
 import { Settler } from './settler.ts'
 import { type ClaimedJob, type JobQueue, type Settlement, storeLimits } from './store/job-store.ts'
+import { tracingOf } from './tracing.ts'
 
 export interface WorkerOptions {
   readonly clock: Clock
@@ -376,8 +377,7 @@ export class JobWorker {
         }),
       log: (run, message, fields) =>
         ofJob(run, (live) => {
-          const { traceId, spanId } = run.claimed
-          this.#tell('job.logged', live, () => ({ message, fields, traceId, spanId }))
+          this.#tell('job.logged', live, () => ({ message, fields, ...tracingOf(run.claimed) }))
         }),
       deaf: ({ claimed, command }, reason) => {
         const { attempt } = command

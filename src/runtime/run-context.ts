@@ -4,6 +4,7 @@ import type { HandlerJobCommand } from '../machines/handler-job.ts'
 import type { StatesJobCommand } from '../machines/states-job.ts'
 import { valueProblem, valueText } from './job-value.ts'
 import type { ClaimedJob } from './store/job-store.ts'
+import { tracingOf } from './tracing.ts'
 
 /** The run as its context needs it. */
 export interface ContextSource {
@@ -41,7 +42,7 @@ export class RunContext implements StepContext {
 
   get job(): JobFacts {
     const { claimed, command } = this.#source
-    const { id, type, version, key, domain, attemptsMax, taskId, traceId, spanId } = claimed
+    const { id, type, version, key, domain, attemptsMax, taskId } = claimed
     const { attempt } = command
     const createdAt = new Date(claimed.createdAt)
     return {
@@ -54,8 +55,7 @@ export class RunContext implements StepContext {
       attemptsMax,
       createdAt,
       taskId,
-      traceId,
-      spanId,
+      ...tracingOf(claimed),
     }
   }
 

@@ -46,8 +46,9 @@ export interface NewJob {
   readonly attemptsMax: number
   /** The task whose result this job brings; see `TaskStore`. */
   readonly taskId: string | null
-  readonly traceId: string
-  readonly spanId: string
+  /** Null: a trace of its own, named after the job; see tracing.ts. */
+  readonly traceId: string | null
+  readonly spanId: string | null
 }
 
 export interface Receipt {
@@ -109,8 +110,8 @@ export interface ClaimedJob {
   readonly taskId: string | null
   /** It has a task, and that task is gone or no longer QUEUED: there is nothing to do. */
   readonly isObsolete: boolean
-  readonly traceId: string
-  readonly spanId: string
+  readonly traceId: string | null
+  readonly spanId: string | null
 }
 
 // ── settling ────────────────────────────────────────────────────────────────────────────────────

@@ -93,8 +93,8 @@ interface ClaimedRow {
   since_fence: number
   task_id: string | null
   is_obsolete: boolean
-  trace_id: string
-  span_id: string
+  trace_id: string | null
+  span_id: string | null
   next: string | null
 }
 

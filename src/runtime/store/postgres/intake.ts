@@ -23,12 +23,36 @@ FROM json_to_recordset($1) AS given (id uuid, type text, version text, body text
 ON CONFLICT DO NOTHING
 RETURNING id`
 
+/**
+ * The same for jobs that differ in nothing but their bodies, as most of a large batch do: what they
+ * share is sent and read once. Without keys none can be there already, but for a repeated call.
+ *
+ * Parameters: jobs, type, version, domain, priority, attemptsMax.
+ */
+const insertAlikeStatement = (schema: string) => `
+INSERT INTO ${schema}.jobs (id, body, type, version, domain, lane, priority, attempts_max, state,
+  run_at, created_at)
+SELECT given.id, given.body, $2, $3, $4, $2 || ' ' || $4, $5, $6, 'queued', clock.now, clock.now
+FROM json_to_recordset($1) AS given (id uuid, body text),
+  (SELECT ${schema}.now_ms() AS now OFFSET 0) AS clock
+ON CONFLICT DO NOTHING`
+
 export async function insertJobs(
   statements: Statements,
   schema: string,
   jobs: readonly NewJob[],
 ): Promise<Set<string>> {
-  if (jobs.length === 0) return new Set()
+  const [first] = jobs
+  if (!first) return new Set()
+  if (jobs.every((job) => isPlain(job) && isAlike(job, first))) {
+    const { type, version, domain, priority, attemptsMax } = first
+    const rows = jobs.map(({ id, body }) => ({ id, body }))
+    await statements.query(insertAlikeStatement(schema), [
+      jsonRows(rows),
+      ...[type, version, domain, priority, attemptsMax],
+    ])
+    return new Set(jobs.map(({ id }) => lower(id)))
+  }
   const rows = inKeyOrder(jobs).map(rowOf)
   const added = await statements.query<{ id: string }>(insertStatement(schema), [jsonRows(rows)])
   return new Set(added.map(({ id }) => id))
@@ -67,6 +91,20 @@ export function postgresIntake(database: Database, hints: Announcer): JobIntake 
   }
 
   return { add }
+}
+
+function isPlain({ key, runAt, taskId, traceId, spanId }: NewJob): boolean {
+  return key === null && runAt === null && taskId === null && traceId === null && spanId === null
+}
+
+function isAlike(one: NewJob, other: NewJob): boolean {
+  return (
+    one.type === other.type &&
+    one.version === other.version &&
+    one.domain === other.domain &&
+    one.priority === other.priority &&
+    one.attemptsMax === other.attemptsMax
+  )
 }
 
 function inKeyOrder(jobs: readonly NewJob[]): readonly NewJob[] {

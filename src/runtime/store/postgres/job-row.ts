@@ -26,8 +26,8 @@ export interface JobRow {
   error_code: string | null
   error_message: string | null
   reason: string | null
-  trace_id: string
-  span_id: string
+  trace_id: string | null
+  span_id: string | null
 }
 
 export const jobColumns = `id, type, version, body, key, domain, priority, state, run_at, created_at,

@@ -6,26 +6,27 @@ import { jsonRows } from './json-rows.ts'
 
 /**
  * The common case, lean: all done, none with a task. Ends those that are held by the fence given, and
- * answers how many. Rows are found and locked one by one in the order given, which is by id; then
- * nobody can change them between the check and the write. A row somebody changed while this began is
- * left out, and found by the general statement.
+ * answers how many. Rows are found one by one in the order given, which is by id, and checked once
+ * more when they are written: a row somebody changed meanwhile lies in another place, is left out,
+ * and found by the general statement. (IS TRUE keeps the planner from looking for rows by the check
+ * instead of by their place.)
  *
  * Parameters: node, settlements.
  */
 const doneStatement = (s: string) => `
 WITH held AS MATERIALIZED (
-  SELECT job.place, given.result
+  SELECT job.place, given.fence, given.result
   FROM json_to_recordset($2) AS given (id uuid, fence integer, result text)
   CROSS JOIN LATERAL (
-    SELECT ctid AS place, state, fence FROM ${s}.jobs
-    WHERE jobs.id = given.id AND task_id IS NULL OFFSET 0 FOR UPDATE
+    SELECT ctid AS place FROM ${s}.jobs WHERE jobs.id = given.id OFFSET 0
   ) AS job
-  WHERE job.state = 'running' AND job.fence = given.fence
 ), ended AS (
   UPDATE ${s}.jobs AS job
-  SET state = 'done', settled_fence = fence, finished_at = (SELECT ${s}.now_ms()),
+  SET state = 'done', settled_fence = job.fence, finished_at = (SELECT ${s}.now_ms()),
     result = held.result
-  FROM held WHERE job.ctid = held.place
+  FROM held
+  WHERE job.ctid = held.place
+    AND (job.state = 'running' AND job.fence = held.fence AND job.task_id IS NULL) IS TRUE
   RETURNING $1::text AS node_id, job.state
 ), ${tallied(s)}
 SELECT count(*) AS count FROM ended`
@@ -139,7 +140,8 @@ export function postgresSettle(database: Database, limits: StoreLimits) {
       .filter(({ id }) => isJobId(id))
       .sort(byId)
     if (rows.length === settlements.length && settlements.every(({ kind }) => kind === 'done')) {
-      const [done] = await database.query<{ count: number }>(doneText, [nodeId, jsonRows(rows)])
+      const lean = rows.map(({ id, fence, result }) => ({ id, fence, result }))
+      const [done] = await database.query<{ count: number }>(doneText, [nodeId, jsonRows(lean)])
       if (done?.count === rows.length) return settlements.map(() => 'settled')
     }
     const verdicts = settlements.map((): SettleVerdict => 'lost')

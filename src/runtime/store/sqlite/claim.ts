@@ -146,8 +146,8 @@ type PickedRow = readonly [
   fence: number,
   sinceFence: number,
   taskId: string | null,
-  traceId: string,
-  spanId: string,
+  traceId: string | null,
+  spanId: string | null,
   isObsolete: 0 | 1,
 ]
 
