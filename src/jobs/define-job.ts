@@ -60,7 +60,11 @@ export interface JobContext<Body = unknown> extends Outcomes {
   readonly fetch: typeof globalThis.fetch
   /** What this job last handed to `checkpoint`, in this process or an earlier one. */
   readonly checkpointed: unknown
-  /** When it resolves, the value is safe: a restarted job gets it back as `checkpointed`. */
+  /**
+   * When it resolves, the value is safe: a restarted job gets it back as `checkpointed`. Only while
+   * the store of snapshots is away it resolves without: then the work goes on, and a restart would
+   * begin further back.
+   */
   checkpoint(value: unknown): Promise<void>
   /** Milliseconds since the epoch. */
   now(): number

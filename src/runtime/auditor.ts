@@ -1,5 +1,6 @@
 import type { DutyOptions } from './duty.ts'
 import type { JobWorker } from './job-worker.ts'
+import { handedBack } from './settlement.ts'
 import type { JobQueue, NodeRegistry } from './store/job-store.ts'
 
 export interface AuditorParts {
@@ -27,16 +28,7 @@ export function auditor({ store, worker, nodeId }: AuditorParts): DutyOptions {
       const stale = strays.filter(({ id, fence }) => missing.get(id) === fence)
       missing = new Map(strays.map(({ id, fence }) => [id, fence]))
       if (stale.length === 0) return
-      await store.settle(
-        nodeId,
-        stale.map(({ id, fence }) => ({
-          id,
-          fence,
-          kind: 'park',
-          delayMs: 0,
-          reason: 'handed back',
-        })),
-      )
+      await store.settle(nodeId, stale.map(handedBack))
     },
   }
 }

@@ -31,9 +31,9 @@ export function claimer(options: ClaimerOptions): DutyOptions {
       epoch,
       jobsMax,
       types,
-      refusedDomains: [...options.refusedDomains(), ...worker.fullDomains],
-      domainJobsMax: worker.domainJobsMax,
-      takesSuspect: worker.takesSuspect,
+      refusedDomains: [...options.refusedDomains(), ...worker.counts.fullDomains],
+      domainJobsMax: worker.counts.domainJobsMax,
+      takesSuspect: !worker.counts.hasSuspect,
       after: from,
     }
     const { jobs, next } = await queue.claim(request)

@@ -3,7 +3,7 @@
  * is an actor on the host, and what its machine asks for is done here.
  *
  * What holds
- * - At most `concurrency` jobs run at a time, at most `prefetch` wait.
+ * - At most `concurrency` jobs run at a time and one suspect beside them, at most `prefetch` wait.
  * - A job leaves only through the store: settled, or known to be lost.
  * - While the store cannot be reached, decisions wait and are repeated; nothing is dropped.
  */
@@ -14,12 +14,14 @@ import type { Decision } from '../machines/decision.ts'
 import type { HandlerJobCommand } from '../machines/handler-job.ts'
 import type { JobCommand, JobInput, JobMessage } from '../machines/job.ts'
 import type { StatesJobCommand, StatesJobMessage } from '../machines/states-job.ts'
+import { HeldCounts, isSuspect } from './held-counts.ts'
 import { JobRun, type RunWorld } from './job-run.ts'
+import { JobTeller } from './job-teller.ts'
 import { hasStates, type JobTypes, type RegisteredType } from './job-types.ts'
-import { valueText } from './job-value.ts'
-import type { RuntimeEventMap, SettledAs } from './runtime-events.ts'
+import type { RuntimeEventMap } from './runtime-events.ts'
+import { handedBack, obsolete, settledAs, settlementOf } from './settlement.ts'
 import { Settler } from './settler.ts'
-import { type ClaimedJob, type JobQueue, type Settlement, storeLimits } from './store/job-store.ts'
+import type { ClaimedJob, JobQueue, Settlement } from './store/job-store.ts'
 import { tracingOf } from './tracing.ts'
 
 export interface WorkerOptions {
@@ -57,16 +59,16 @@ interface LiveJob {
 const PROGRESS_EVERY_MS = 500
 
 export class JobWorker {
+  readonly counts: HeldCounts
   readonly #options: WorkerOptions
   readonly #kinds = new Map<string, Actors<Message>>()
   readonly #waiting: LiveJob[] = []
   readonly #running = new Map<string, LiveJob>()
   /** Claimed again before its last life here had ended: begins when that is over. */
   readonly #held = new Map<string, LiveJob>()
-  readonly #perDomain = new Map<string, number>()
   readonly #settler: Settler
+  readonly #teller: JobTeller
   readonly #world: RunWorld
-  #suspects = 0
   #isDraining = false
   #isProgressArmed = false
   #idleWaiters: (() => void)[] = []
@@ -74,7 +76,9 @@ export class JobWorker {
   constructor(options: WorkerOptions) {
     this.#options = options
     const { clock, host, queue, nodeId, events, types } = options
+    this.counts = new HeldCounts(options.domainJobsMax)
     this.#settler = new Settler({ clock, queue, nodeId, events })
+    this.#teller = new JobTeller(clock, events)
     this.#world = this.#runWorld()
     for (const [kind, { definition }] of types.kinds)
       this.#kinds.set(
@@ -115,25 +119,11 @@ export class JobWorker {
     return this.#running.size
   }
 
-  get takesSuspect(): boolean {
-    return this.#suspects === 0
-  }
-
-  /** Domains of which this node holds as many jobs as it may. */
-  get fullDomains(): string[] {
-    const { domainJobsMax } = this.#options
-    return [...this.#perDomain].filter(([, jobs]) => jobs >= domainJobsMax).map(([name]) => name)
-  }
-
-  get domainJobsMax(): number {
-    return this.#options.domainJobsMax
-  }
-
   take(claimed: readonly ClaimedJob[]): void {
     for (const job of claimed) {
       const type = this.#options.types.get(job.type)
       if (this.#isDraining || !type) this.#handBack(job)
-      else if (job.isObsolete) this.#settleUnbegun(job, skipped(job))
+      else if (job.isObsolete) this.#settleUnbegun(job, obsolete(job))
       else this.#admit({ claimed: job, type, ...fresh(job), actors: this.#kinds.get(type.kind)! })
     }
     this.#fill()
@@ -150,7 +140,7 @@ export class JobWorker {
       const { claimed } = this.#waiting[waiting]!
       this.#waiting.splice(waiting, 1)
       this.#settleUnbegun(claimed, { id, fence: claimed.fence, kind: 'cancelled' })
-      this.#dismiss(claimed)
+      this.counts.remove(claimed)
     }
     return live !== undefined || waiting >= 0
   }
@@ -168,7 +158,7 @@ export class JobWorker {
   /** The leases have ended: whatever is done here is written nowhere. */
   loseAll(): number {
     const lost = this.size
-    for (const { claimed } of this.#waiting.splice(0)) this.#dismiss(claimed)
+    for (const { claimed } of this.#waiting.splice(0)) this.counts.remove(claimed)
     for (const live of [...this.#running.values()]) this.#lost(live)
     return lost
   }
@@ -178,7 +168,7 @@ export class JobWorker {
     this.#isDraining = true
     for (const { claimed } of this.#waiting.splice(0)) {
       this.#handBack(claimed)
-      this.#dismiss(claimed)
+      this.counts.remove(claimed)
     }
     for (const live of [...this.#held.values()]) {
       this.#handBack(live.claimed)
@@ -206,18 +196,10 @@ export class JobWorker {
   // ── beginning and ending ────────────────────────────────────────────────────────────────────
 
   #admit(live: LiveJob): void {
-    this.#waiting.push(live)
-    const { domain, crashes } = live.claimed
-    if (domain !== '') this.#perDomain.set(domain, (this.#perDomain.get(domain) ?? 0) + 1)
-    if (crashes >= storeLimits.suspectCrashes) this.#suspects++
-  }
-
-  #dismiss({ domain, crashes }: ClaimedJob): void {
-    if (crashes >= storeLimits.suspectCrashes) this.#suspects--
-    if (domain === '') return
-    const left = (this.#perDomain.get(domain) ?? 1) - 1
-    if (left > 0) this.#perDomain.set(domain, left)
-    else this.#perDomain.delete(domain)
+    this.counts.add(live.claimed)
+    // A suspect that only waited when the process died would be taken for the one that killed it.
+    if (isSuspect(live.claimed)) this.#begin(live)
+    else this.#waiting.push(live)
   }
 
   #fill(): void {
@@ -243,7 +225,7 @@ export class JobWorker {
       return
     }
     this.#held.delete(id)
-    this.#tell('job.started', live, () => ({
+    this.#teller.tell('job.started', live, () => ({
       waitedMs: Math.max(0, this.#options.clock.now() - claimed.createdAt),
     }))
   }
@@ -262,7 +244,7 @@ export class JobWorker {
 
   #overtaken(live: LiveJob): void {
     this.#callOff(live)
-    this.#dismiss(live.claimed)
+    this.counts.remove(live.claimed)
     this.#tellLost(live)
   }
 
@@ -280,17 +262,15 @@ export class JobWorker {
     if (this.#running.get(id) !== live) return
     this.#running.delete(id)
     this.#held.delete(id)
-    this.#dismiss(live.claimed)
+    this.counts.remove(live.claimed)
     tell()
     this.#fill()
     if (this.#running.size === 0) for (const wake of this.#idleWaiters.splice(0)) wake()
     if (this.#waiting.length * 2 <= this.#options.prefetch) this.#options.onRoom()
   }
 
-  #handBack({ id, fence }: ClaimedJob): void {
-    this.#settler.settle({ id, fence, kind: 'park', delayMs: 0, reason: 'handed back' }, () =>
-      this.#options.onDelayed(0),
-    )
+  #handBack(claimed: ClaimedJob): void {
+    this.#settler.settle(handedBack(claimed), () => this.#options.onDelayed(0))
   }
 
   /** It ends without having run here. */
@@ -298,8 +278,8 @@ export class JobWorker {
     this.#settler.settle(settlement, (verdict) => {
       const { attempt } = claimed
       const as = settledAs[settlement.kind]
-      if (verdict === 'lost') this.#tell('job.lost', { claimed, attempt }, () => ({}))
-      else this.#tell('job.settled', { claimed, attempt }, () => ({ as, error: null }))
+      if (verdict === 'lost') this.#teller.tell('job.lost', { claimed, attempt }, () => ({}))
+      else this.#teller.tell('job.settled', { claimed, attempt }, () => ({ as, error: null }))
     })
   }
 
@@ -373,15 +353,19 @@ export class JobWorker {
         ofJob(run, (live) => {
           live.progress = { done, total, note }
           this.#armProgress()
-          this.#tell('job.progressed', live, () => ({ done, total }))
+          this.#teller.tell('job.progressed', live, () => ({ done, total }))
         }),
       log: (run, message, fields) =>
         ofJob(run, (live) => {
-          this.#tell('job.logged', live, () => ({ message, fields, ...tracingOf(run.claimed) }))
+          this.#teller.tell('job.logged', live, () => ({
+            message,
+            fields,
+            ...tracingOf(run.claimed),
+          }))
         }),
       deaf: ({ claimed, command }, reason) => {
         const { attempt } = command
-        this.#tell('job.deaf', { claimed, attempt }, () => ({ reason }))
+        this.#teller.tell('job.deaf', { claimed, attempt }, () => ({ reason }))
       },
     }
   }
@@ -397,7 +381,7 @@ export class JobWorker {
 
   #settle(live: LiveJob, decision: Decision, fence: number): void {
     const { id } = live.claimed
-    const settlement = this.#settlementOf(id, fence, decision)
+    const settlement = settlementOf({ id, fence }, decision, this.#options.clock.now())
     this.#settler.settle(settlement, (verdict) => {
       // Given up meanwhile: an actor of that name is another life of the job.
       if (this.#running.get(id) !== live) return
@@ -409,27 +393,12 @@ export class JobWorker {
       const as = verdict === 'overtaken' ? 'skipped' : settledAs[settlement.kind]
       if ('delayMs' in settlement) this.#options.onDelayed(settlement.delayMs)
       this.#end(live, () =>
-        this.#tell('job.settled', live, () => ({
+        this.#teller.tell('job.settled', live, () => ({
           as,
           error: 'error' in settlement ? settlement.error : null,
         })),
       )
     })
-  }
-
-  #settlementOf(id: string, fence: number, decision: Decision): Settlement {
-    switch (decision.kind) {
-      case 'done':
-        return { id, fence, kind: 'done', result: valueText(decision.result) }
-      case 'requeue':
-      case 'park': {
-        const { runAt, ...rest } = decision
-        const delayMs = Math.max(0, Math.ceil(runAt - this.#options.clock.now()))
-        return { id, fence, ...rest, delayMs }
-      }
-      default:
-        return { id, fence, ...decision }
-    }
   }
 
   #lost(live: LiveJob): void {
@@ -460,27 +429,7 @@ export class JobWorker {
   }
 
   #tellLost(live: LiveJob): void {
-    this.#tell('job.lost', live, () => ({}))
-  }
-
-  #tell<
-    N extends
-      | 'job.started'
-      | 'job.logged'
-      | 'job.progressed'
-      | 'job.settled'
-      | 'job.lost'
-      | 'job.deaf',
-  >(
-    name: N,
-    { claimed, attempt }: Pick<LiveJob, 'claimed' | 'attempt'>,
-    more: () => Omit<RuntimeEventMap[N], 'id' | 'type' | 'domain' | 'attempt' | 'fence' | 'at'>,
-  ): void {
-    this.#options.events.emit(name, () => {
-      const { id, type, domain, fence } = claimed
-      const at = this.#options.clock.now()
-      return { id, type, domain, attempt, fence, at, ...more() } as unknown as RuntimeEventMap[N]
-    })
+    this.#teller.tell('job.lost', live, () => ({}))
   }
 }
 
@@ -494,20 +443,6 @@ const reasonText: Readonly<Record<StopReason, string>> = {
   restarted: 'it begins once more',
 }
 
-const settledAs: Readonly<Record<Settlement['kind'], SettledAs>> = {
-  done: 'done',
-  skipped: 'skipped',
-  failed: 'failed',
-  dead: 'dead',
-  cancelled: 'cancelled',
-  requeue: 'requeued',
-  park: 'parked',
-}
-
 function fresh({ attempt }: ClaimedJob): Pick<LiveJob, 'attempt' | 'run' | 'progress'> {
   return { attempt, run: undefined, progress: undefined }
-}
-
-function skipped({ id, fence }: ClaimedJob): Settlement {
-  return { id, fence, kind: 'skipped', reason: 'Its task is gone or no longer waits for it.' }
 }

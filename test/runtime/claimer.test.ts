@@ -15,8 +15,7 @@ function claimerOf(claims: Claim[], { room = 10, isLeased = true } = {}) {
     get room() {
       return room - taken
     },
-    fullDomains: ['full.example'],
-    takesSuspect: false,
+    counts: { fullDomains: ['full.example'], domainJobsMax: 5, hasSuspect: true },
     take: (jobs: readonly ClaimedJob[]) => {
       taken += jobs.length
     },
@@ -81,6 +80,7 @@ it('leaves alone the domains that rest or are full', async () => {
   await runOnce(0)
   expect(requests[0]).toMatchObject({
     refusedDomains: ['resting.example', 'full.example'],
+    domainJobsMax: 5,
     takesSuspect: false,
   })
 })

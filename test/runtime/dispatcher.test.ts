@@ -8,6 +8,7 @@ import { jobIdMaker } from '../../src/runtime/job-id.ts'
 import { JobTypes } from '../../src/runtime/job-types.ts'
 import { systemBytes } from '../../src/runtime/random.ts'
 import { type NewJob, StoreUnavailable } from '../../src/runtime/store/job-store.ts'
+import { tracingOf } from '../../src/runtime/tracing.ts'
 
 const jobs: AnyJob[] = [
   {
@@ -65,8 +66,10 @@ describe('a submission', () => {
       attemptsMax: 7,
       taskId: null,
     })
-    expect(job.traceId).toMatch(/^[0-9a-f]{32}$/)
-    expect(job.spanId).toMatch(/^[0-9a-f]{16}$/)
+    expect(tracingOf(job)).toEqual({
+      traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
+      spanId: expect.stringMatching(/^[0-9a-f]{16}$/),
+    })
   })
 
   it('keeps what its maker says', () => {
