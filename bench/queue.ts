@@ -66,7 +66,7 @@ function plan(args: string[]): Plan {
     throw new Error(`No contender is called ${unknown.join(', ')}. There are: ${all.join(', ')}.`)
   }
   return {
-    size: { jobs: countFrom('jobs', values.jobs), warmUpJobs: 5_000, singleAdds: 200 },
+    size: { jobs: countFrom('jobs', values.jobs), warmUpJobs: 10_000, singleAdds: 200 },
     rounds: countFrom('rounds', values.rounds),
     chosen: contenders.filter(({ name }) => names.includes(name)),
     isSubset: values.only !== undefined,
