@@ -64,10 +64,12 @@ export class JobRun implements ContextSource {
     else this.#ended(definition, returned)
   }
 
-  abort(reason: string): void {
+  /** One that does not end is reported, unless the process itself is about to. */
+  abort(reason: string, isReported = true): void {
     if (this.#state !== 'running') return
     this.#state = 'calledOff'
     this.#controller?.abort(new Error(`The job was stopped: ${reason}.`))
+    if (!isReported) return
     const { clock } = this.#world
     this.#forgive = clock.wakeAt(clock.now() + DEAF_MS, () => this.#world.deaf(this, reason))
   }

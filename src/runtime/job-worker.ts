@@ -309,7 +309,7 @@ export class JobWorker {
         live.run.start(live.type.definition)
         break
       case 'abort':
-        live.run?.abort(reasonText[command.reason])
+        live.run?.abort(reasonText[command.reason], command.reason !== 'drained')
         live.run = undefined
         break
       case 'countAttempt':
