@@ -1,6 +1,6 @@
 /** The thread of stall-watch.ts. It waits for the counter to move and needs no timers for that. */
 import { writeSync } from 'node:fs'
-import { workerData } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 
 const STDERR = 2
 
@@ -26,6 +26,7 @@ function say(text: string): void {
   writeSync(STDERR, `Decorum ${text}\n`)
 }
 
+parentPort?.postMessage('watching')
 for (;;) {
   const seen = Atomics.load(numbers, 0)
   if (moves(seen, reportMs)) continue

@@ -16,6 +16,8 @@ export interface StallLimits {
 export const stallLimits: StallLimits = { reportMs: 10_000, killMs: 60_000 }
 
 export interface StallWatch {
+  /** The thread is there; a loop that stands still before that is not noticed. */
+  readonly watching: Promise<void>
   /** The last thing that was begun, should the loop never come back from it. */
   begins(what: string): void
   stop(): Promise<void>
@@ -33,7 +35,10 @@ export function startStallWatch(clock: Clock, limits: StallLimits = stallLimits)
   const note = new Uint8Array(shared, 8)
   const thread = new Worker(new URL('./stall-watch-thread.ts', import.meta.url), {
     workerData: { shared, ...limits },
+    // Whatever this process was started with is not meant for the thread.
+    execArgv: [],
   })
+  const watching = new Promise<void>((resolve) => thread.once('message', () => resolve()))
   thread.unref()
   let cancel: Cancel = () => {}
   const tick = () => {
@@ -43,6 +48,7 @@ export function startStallWatch(clock: Clock, limits: StallLimits = stallLimits)
   }
   tick()
   return {
+    watching,
     begins(what) {
       const length = Math.min(what.length, noteBytesMax)
       for (let index = 0; index < length; index++) note[index] = what.charCodeAt(index)

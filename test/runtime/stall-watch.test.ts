@@ -4,7 +4,8 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
-const source = (name: string) => fileURLToPath(new URL(`../../src/runtime/${name}`, import.meta.url))
+const source = (name: string) =>
+  fileURLToPath(new URL(`../../src/runtime/${name}`, import.meta.url))
 
 /** A process that watches itself and then does what it is told. */
 async function watched(behaviour: string, reportMs: number, killMs: number) {
@@ -22,14 +23,14 @@ async function watched(behaviour: string, reportMs: number, killMs: number) {
 }
 
 it('a process that stands still is named with what it began last, and ended when it stays so', async () => {
-  const { said, signal } = await watched('setTimeout(() => { for (;;); })', 200, 400)
+  const { said, signal } = await watched('await watch.watching; for (;;);', 200, 400)
   expect(said).toContain('has stood still')
   expect(said).toContain('job 7 (page.title)')
   expect(signal).toBe('SIGKILL')
 })
 
 it('a process that goes on hears nothing of it, and can stop watching', async () => {
-  const { said, code } = await watched('await watch.stop()', 60_000, 120_000)
+  const { said, code } = await watched('await watch.watching; await watch.stop()', 60_000, 120_000)
   expect(said).toBe('')
   expect(code).toBe(0)
 })
