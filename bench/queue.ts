@@ -54,7 +54,7 @@ function plan(args: string[]): Plan {
   const { values } = parseArgs({
     args,
     options: {
-      jobs: { type: 'string', default: '40000' },
+      jobs: { type: 'string', default: '60000' },
       rounds: { type: 'string', default: '3' },
       only: { type: 'string' },
     },
@@ -66,7 +66,7 @@ function plan(args: string[]): Plan {
     throw new Error(`No contender is called ${unknown.join(', ')}. There are: ${all.join(', ')}.`)
   }
   return {
-    size: { jobs: countFrom('jobs', values.jobs), warmUpJobs: 10_000, singleAdds: 200 },
+    size: { jobs: countFrom('jobs', values.jobs), warmUpJobs: 20_000, singleAdds: 200 },
     rounds: countFrom('rounds', values.rounds),
     chosen: contenders.filter(({ name }) => names.includes(name)),
     isSubset: values.only !== undefined,

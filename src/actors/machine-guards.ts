@@ -24,7 +24,7 @@ export function passes(
   const reference = guard as Reference
   const name = typeof reference === 'string' ? reference : reference.type
   const known: unknown = snapshot.machine.implementations.guards[name]
-  if (!known) throw new Error(`Guard '${name}' is not implemented.'.`)
+  if (!known) throw new Error(`The machine has no guard '${name}'.`)
   if (typeof known !== 'function') return passes(known, context, event, snapshot)
   const given = typeof reference === 'string' ? undefined : reference.params
   const params = typeof given === 'function' ? given({ context, event }) : given

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 
 const source = (name: string) =>
   fileURLToPath(new URL(`../../src/runtime/${name}`, import.meta.url))
@@ -17,6 +17,10 @@ async function watched(behaviour: string, reportMs: number, killMs: number) {
     ${behaviour}`
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
     stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  // Should the watch fail, nobody else would end it.
+  onTestFinished(() => {
+    child.kill('SIGKILL')
   })
   const [said, [code, signal]] = await Promise.all([text(child.stderr), once(child, 'exit')])
   return { said, code, signal }
