@@ -28,11 +28,6 @@ export function jobIdMaker(clock: Pick<Clock, 'now'>, bytes: RandomBytes): MakeJ
   }
 }
 
-/** The least id that could have been made at the given instant: for "older than" by id. */
-export function firstIdAt(ms: number): string {
-  return uuid(Math.max(0, Math.floor(ms)), 0, '00000000')
-}
-
 /** The count fills the 12 bits after the version and the 30 bits after the variant. */
 function uuid(ms: number, count: number, tail: string): string {
   const time = ms.toString(16).padStart(12, '0')

@@ -7,11 +7,7 @@ type About = 'id' | 'type' | 'domain' | 'attempt' | 'fence' | 'at'
 
 /** The events that are about one job. */
 type JobEventName = {
-  [N in keyof RuntimeEventMap]: Pick<RuntimeEventMap[N], never> extends object
-    ? About extends keyof RuntimeEventMap[N]
-      ? N
-      : never
-    : never
+  [N in keyof RuntimeEventMap]: About extends keyof RuntimeEventMap[N] ? N : never
 }[keyof RuntimeEventMap]
 
 export interface ToldJob {

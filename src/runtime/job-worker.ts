@@ -115,10 +115,6 @@ export class JobWorker {
     return this.#running.size + this.#waiting.length
   }
 
-  get running(): number {
-    return this.#running.size
-  }
-
   take(claimed: readonly ClaimedJob[]): void {
     for (const job of claimed) {
       const type = this.#options.types.get(job.type)
